@@ -10,8 +10,6 @@
 
 #[path = "e2e/stage.rs"]
 mod stage;
-#[path = "e2e/wire.rs"]
-mod wire;
 
 use anyhow::{Context, ensure};
 use crds::kinds::{ALL, Kind};

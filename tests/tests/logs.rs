@@ -9,8 +9,6 @@
 
 #[path = "up/field.rs"]
 mod field;
-#[path = "e2e/wire.rs"]
-mod wire;
 
 use anyhow::{Context, ensure};
 use field::{Field, PATIENCE};

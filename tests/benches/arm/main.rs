@@ -12,9 +12,6 @@
 #[allow(dead_code, reason = "the other benchmark uses the rest")]
 mod figures;
 mod side;
-#[path = "../../tests/e2e/wire.rs"]
-#[allow(dead_code, reason = "the end-to-end tests use the rest")]
-mod wire;
 
 use figures::{milliseconds, percentile};
 use side::Side;

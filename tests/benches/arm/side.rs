@@ -1,6 +1,5 @@
 //! One measured fleet: API, coordinator, agents and simulated vehicles as processes.
 
-use crate::wire::{Wire, now};
 use anyhow::{Context, ensure};
 use crds::Swarm;
 use kube::api::{ListParams, PostParams};
@@ -8,6 +7,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
 use mavlink::dialects::ardupilotmega::MavCmd;
 use serde_json::{Value, json};
+use skein_tests::wire::{Wire, now};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use testkit::{ControlPlane, Launch, Process, Scratch, wait_for};

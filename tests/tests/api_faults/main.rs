@@ -10,14 +10,12 @@ mod proxy;
 #[path = "../e2e/stage.rs"]
 #[allow(dead_code, reason = "not every test does everything on it")]
 mod stage;
-#[path = "../e2e/wire.rs"]
-#[allow(dead_code, reason = "not every test asks for everything")]
-mod wire;
 
 use anyhow::{Context, ensure};
 use fault::Fault;
 use flight::{Flight, NODES};
 use mavlink::dialects::ardupilotmega::MavCmd;
+use skein_tests::wire;
 use stage::PATIENCE;
 use std::time::{Duration, Instant};
 use testkit::wait_for;

@@ -9,8 +9,6 @@
 #[path = "../e2e/stage.rs"]
 mod stage;
 mod station;
-#[path = "../e2e/wire.rs"]
-mod wire;
 
 use anyhow::{Context, ensure};
 use mavlink::dialects::ardupilotmega::{
@@ -18,6 +16,7 @@ use mavlink::dialects::ardupilotmega::{
 };
 use model::guest::LATE;
 use serde_json::Value;
+use skein_tests::wire;
 use stage::{PATIENCE, Stage, swarm};
 use station::Station;
 use std::path::{Path, PathBuf};

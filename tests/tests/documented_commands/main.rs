@@ -14,8 +14,6 @@ mod cluster;
 mod field;
 #[path = "../kubectl_skein/kubelet.rs"]
 mod kubelet;
-#[path = "../e2e/wire.rs"]
-mod wire;
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::{PermissionsExt, symlink};

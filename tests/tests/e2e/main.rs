@@ -7,12 +7,12 @@
 )]
 
 mod stage;
-mod wire;
 
 use anyhow::{Context, ensure};
 use mavlink::dialects::ardupilotmega::MavCmd;
 use nix::sys::signal::Signal;
 use serde_json::Value;
+use skein_tests::wire;
 use stage::{PATIENCE, Stage, condition, swarm};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

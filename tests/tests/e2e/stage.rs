@@ -1,9 +1,9 @@
 //! An API server, real or embedded, and coordinator, agents and simulated vehicles as processes, over pseudo-terminals.
 
-use crate::wire::Wire;
 use anyhow::{Context, ensure};
 use crds::kinds::ALL;
 use serde_json::Value;
+use skein_tests::wire::Wire;
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;

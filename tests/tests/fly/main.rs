@@ -18,9 +18,6 @@ mod record;
 mod relay;
 mod scenario;
 mod scenarios;
-#[allow(dead_code, reason = "only what it says of single messages is used")]
-#[path = "../e2e/wire.rs"]
-mod wire;
 
 use std::fs::File;
 use std::io::Write as _;

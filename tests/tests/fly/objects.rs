@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 use testkit::Kubectl;
 
-use crate::wire::now;
+use skein_tests::wire::now;
 
 type History = Arc<Mutex<Vec<(u64, Value)>>>;
 

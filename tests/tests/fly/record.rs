@@ -11,7 +11,7 @@ use mavlink::dialects::ardupilotmega::{
 };
 
 use crate::relay::Way;
-use crate::wire::{Command, Said, now};
+use skein_tests::wire::{Command, Said, now};
 
 const AUTOPILOT: u8 = 1;
 

@@ -2,9 +2,9 @@
 
 use crate::apart;
 use crate::browser::Page;
-use crate::wire::Place;
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
+use skein_tests::wire::Place;
 
 /// Degrees.
 type Corner = (f64, f64);

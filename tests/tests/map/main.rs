@@ -13,13 +13,12 @@ mod browser;
 #[path = "../up/field.rs"]
 mod field;
 mod files;
-#[path = "../e2e/wire.rs"]
-mod wire;
 
 use anyhow::{Context, ensure};
 use browser::{PICTURES, Page};
 use field::{Field, PATIENCE};
 use serde_json::{Value, json};
+use skein_tests::wire;
 use testkit::control_plane::workspace_root;
 use testkit::{Launch, wait_for};
 

@@ -7,7 +7,7 @@ use testkit::nodes::{ClusterSetup, Installed};
 use testkit::wait_for;
 
 use crate::PATIENCE;
-use crate::wire::Wire;
+use skein_tests::wire::Wire;
 
 pub struct Field {
     pub installed: Installed,

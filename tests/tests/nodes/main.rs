@@ -10,9 +10,6 @@ mod devices;
 mod field;
 mod operations;
 mod upgrade;
-#[allow(dead_code, reason = "the end-to-end tests use the rest")]
-#[path = "../e2e/wire.rs"]
-mod wire;
 
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
@@ -21,6 +18,7 @@ use std::time::Duration;
 use anyhow::ensure;
 use field::Field;
 use mavlink::dialects::ardupilotmega::MavCmd;
+use skein_tests::wire;
 use testkit::nodes::installed::SYSTEM;
 use testkit::nodes::why_not;
 use testkit::wait_for;

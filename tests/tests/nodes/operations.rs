@@ -9,7 +9,7 @@ use testkit::{Scratch, launch, run, wait_for};
 
 use crate::PATIENCE;
 use crate::field::Field;
-use crate::wire;
+use skein_tests::wire;
 
 /// One of two vehicles flies; each step makes the other fly, or has no effect on the flight.
 pub fn looked_at_upgraded_drained_and_cordoned() -> anyhow::Result<()> {

@@ -1,8 +1,9 @@
 //! A changed DaemonSet on real nodes: one vehicle flies, one is on the ground.
 
+use crate::PATIENCE;
 use crate::field::Field;
-use crate::{PATIENCE, wire};
 use anyhow::{Context, ensure};
+use skein_tests::wire;
 use testkit::nodes::installed::SYSTEM;
 use testkit::wait_for;
 

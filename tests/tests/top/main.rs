@@ -10,14 +10,13 @@
 mod field;
 mod scripted;
 mod terminal;
-#[path = "../e2e/wire.rs"]
-mod wire;
 
 use anyhow::{Context, ensure};
 use field::Field;
 use nix::sys::signal::Signal;
 use proto::v1::ground_request::Target;
 use scripted::{Coordinator, fleet};
+use skein_tests::wire;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::Ordering;

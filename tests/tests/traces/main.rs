@@ -10,9 +10,6 @@ mod collector;
 #[path = "../e2e/stage.rs"]
 #[allow(dead_code, reason = "not every test does everything on it")]
 mod stage;
-#[path = "../e2e/wire.rs"]
-#[allow(dead_code, reason = "not every test asks for everything")]
-mod wire;
 
 use anyhow::{Context, ensure};
 use collector::{Collector, Received, Scheme};

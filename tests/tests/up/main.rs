@@ -10,15 +10,13 @@ mod field;
 mod output;
 #[path = "../top/terminal.rs"]
 mod terminal;
-#[path = "../e2e/wire.rs"]
-mod wire;
 
 use anyhow::{Context, ensure};
 use field::{Field, PATIENCE};
 use nix::sys::signal::Signal;
 use serde_json::json;
+use skein_tests::wire::{self, Wire};
 use testkit::{Launch, Scratch, wait_for};
-use wire::Wire;
 
 #[test]
 fn a_station_flies_what_it_reaches_and_agents_from_elsewhere_become_nodes() -> anyhow::Result<()> {

@@ -10,8 +10,6 @@
 #[path = "../up/field.rs"]
 mod field;
 mod store;
-#[path = "../e2e/wire.rs"]
-mod wire;
 
 use anyhow::{Context, ensure};
 use field::{Field, PATIENCE};

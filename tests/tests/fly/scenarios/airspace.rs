@@ -11,7 +11,7 @@ use crate::figures::Figures;
 use crate::modes::RETURN;
 use crate::objects::{condition, is};
 use crate::scenario::Scenario;
-use crate::wire::now;
+use skein_tests::wire::now;
 
 pub const ALL: &[Scenario] = &[
     Scenario::new(

@@ -10,7 +10,7 @@ use crate::field::{Field, NODES, SWARM, Setup};
 use crate::figures::Figures;
 use crate::parameters::download;
 use crate::scenario::Scenario;
-use crate::wire::now;
+use skein_tests::wire::now;
 
 pub const ALL: &[Scenario] = &[
     Scenario::new(

@@ -25,7 +25,7 @@ use crate::figures::Figures;
 use crate::modes::{HOLD, Mode, PILOTS};
 use crate::objects::condition;
 use crate::scenario::Scenario;
-use crate::wire::now;
+use skein_tests::wire::now;
 
 pub const ALL: &[Scenario] = &[Scenario::new(
     "external",

@@ -12,7 +12,7 @@ use crate::figures::Figures;
 use crate::modes::{HOLD, LAND, RETURN};
 use crate::objects::{condition, is};
 use crate::scenario::Scenario;
-use crate::wire::now;
+use skein_tests::wire::now;
 
 pub const ALL: &[Scenario] = &[
     Scenario::new(

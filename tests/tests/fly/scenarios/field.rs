@@ -19,7 +19,7 @@ use crate::field::{Field, NODES, Setup};
 use crate::figures::Figures;
 use crate::objects::is;
 use crate::scenario::Scenario;
-use crate::wire::now;
+use skein_tests::wire::now;
 
 pub const ALL: &[Scenario] = &[
     Scenario::new(

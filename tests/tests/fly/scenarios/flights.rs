@@ -11,7 +11,7 @@ use crate::figures::Figures;
 use crate::objects::condition;
 use crate::record::{is_armed, is_disarmed};
 use crate::scenario::Scenario;
-use crate::wire::now;
+use skein_tests::wire::now;
 
 pub const ALL: &[Scenario] = &[
     Scenario::new(

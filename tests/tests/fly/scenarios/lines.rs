@@ -13,7 +13,7 @@ use crate::figures::Figures;
 use crate::objects::{condition, is};
 use crate::relay::{Fault, Way};
 use crate::scenario::Scenario;
-use crate::wire::now;
+use skein_tests::wire::now;
 
 pub const ALL: &[Scenario] = &[
     Scenario::new(

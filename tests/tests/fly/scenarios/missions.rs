@@ -14,7 +14,7 @@ use crate::figures::Figures;
 use crate::modes::{HOLD, MISSION, PILOTS};
 use crate::objects::{condition, is};
 use crate::scenario::Scenario;
-use crate::wire::now;
+use skein_tests::wire::now;
 
 pub const ALL: &[Scenario] = &[
     Scenario::new(

@@ -13,7 +13,7 @@ use crate::modes::{HOLD, LAND, PILOTS};
 use crate::objects::{condition, is};
 use crate::record::{is_armed, is_disarmed};
 use crate::scenario::Scenario;
-use crate::wire::now;
+use skein_tests::wire::now;
 
 pub const ALL: &[Scenario] = &[
     Scenario::new(
@@ -226,7 +226,7 @@ fn kill(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     let said = field.skein(&["kill", &name, "--confirm", &name, "--yes-stop-the-motors"])?;
     let record = field.record(NODE);
     let sent = record.commands_since(since);
-    let forced = |c: &crate::wire::Command| {
+    let forced = |c: &skein_tests::wire::Command| {
         c.command == MavCmd::MAV_CMD_COMPONENT_ARM_DISARM && c.param1 == 0.0 && c.param2 == 21196.0
     };
     ensure!(

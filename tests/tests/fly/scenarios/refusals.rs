@@ -12,7 +12,7 @@ use crate::field::{Field, NODES, SWARM, Setup};
 use crate::figures::Figures;
 use crate::objects::condition;
 use crate::scenario::Scenario;
-use crate::wire::now;
+use skein_tests::wire::now;
 
 pub const ALL: &[Scenario] = &[
     Scenario::new(

@@ -17,7 +17,7 @@ use crate::objects::{condition, is};
 use crate::pilot::Pilot;
 use crate::record::is_armed;
 use crate::scenario::Scenario;
-use crate::wire::now;
+use skein_tests::wire::now;
 
 pub const ALL: &[Scenario] = &[
     Scenario::new(

@@ -14,7 +14,7 @@ use crate::figures::Figures;
 use crate::objects::{condition, is};
 use crate::scenarios::missions::{nearest, wait_for, wait_on_plan};
 use crate::scenarios::stations::{Track, drone, send_to};
-use crate::wire::now;
+use skein_tests::wire::now;
 
 const NODE: &str = NODES[0];
 const NAME: &str = "across";

@@ -64,7 +64,6 @@ impl Said {
     }
 }
 
-#[allow(dead_code, reason = "only the map is asked where vehicles are")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
     /// Degrees.
@@ -126,7 +125,6 @@ impl Wire {
         self.messages().into_iter().filter_map(height).collect()
     }
 
-    #[allow(dead_code, reason = "only the map is asked where vehicles are")]
     pub fn places(&self) -> Vec<Place> {
         let place = |(_, autopilot, message)| match message {
             MavMessage::GLOBAL_POSITION_INT(at) if autopilot => Some(Place {
@@ -139,7 +137,6 @@ impl Wire {
     }
 
     /// Creation times, milliseconds since boot.
-    #[allow(dead_code, reason = "only ground stations are asked what they received")]
     pub fn positions_sent(&self) -> Vec<u32> {
         let made = |(_, autopilot, message)| match message {
             MavMessage::GLOBAL_POSITION_INT(at) if autopilot => Some(at.time_boot_ms),

@@ -1,0 +1,7 @@
+//! The base of several test programs of this package: vehicles as the wire shows them.
+//!
+//! Must not: have tests of its own, or what only one program uses.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
+
+pub mod wire;

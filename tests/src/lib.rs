@@ -1,7 +1,8 @@
-//! The base of several test programs of this package: vehicles as the wire shows them.
+//! The base of several test programs of this package: processes, fake partners, and what they show of vehicles.
 //!
 //! Must not: have tests of its own, or what only one program uses.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
+pub mod stage;
 pub mod wire;

@@ -8,13 +8,10 @@
     reason = "test helpers outside of #[test] functions; the stage has more than is used here"
 )]
 
-#[path = "e2e/stage.rs"]
-mod stage;
-
 use anyhow::{Context, ensure};
 use crds::kinds::{ALL, Kind};
 use serde_json::{Value, json};
-use stage::{PATIENCE, Stage, swarm};
+use skein_tests::stage::{PATIENCE, Stage, swarm};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

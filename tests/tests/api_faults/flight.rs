@@ -4,9 +4,9 @@
 
 use crate::fault::Fault;
 use crate::proxy::Proxy;
-use crate::stage::{PATIENCE, Stage, condition, swarm};
 use anyhow::{Context, ensure};
 use serde_json::Value;
+use skein_tests::stage::{PATIENCE, Stage, condition, swarm};
 use skein_tests::wire;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -7,16 +7,13 @@
 mod fault;
 mod flight;
 mod proxy;
-#[path = "../e2e/stage.rs"]
-#[allow(dead_code, reason = "not every test does everything on it")]
-mod stage;
 
 use anyhow::{Context, ensure};
 use fault::Fault;
 use flight::{Flight, NODES};
 use mavlink::dialects::ardupilotmega::MavCmd;
+use skein_tests::stage::PATIENCE;
 use skein_tests::wire;
-use stage::PATIENCE;
 use std::time::{Duration, Instant};
 use testkit::wait_for;
 

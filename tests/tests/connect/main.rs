@@ -6,8 +6,6 @@
     reason = "test helpers outside of #[test] functions; stage and wire have more than is used here"
 )]
 
-#[path = "../e2e/stage.rs"]
-mod stage;
 mod station;
 
 use anyhow::{Context, ensure};
@@ -16,8 +14,8 @@ use mavlink::dialects::ardupilotmega::{
 };
 use model::guest::LATE;
 use serde_json::Value;
+use skein_tests::stage::{PATIENCE, Stage, swarm};
 use skein_tests::wire;
-use stage::{PATIENCE, Stage, swarm};
 use station::Station;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -6,14 +6,12 @@
     reason = "test helpers outside of #[test] functions"
 )]
 
-mod stage;
-
 use anyhow::{Context, ensure};
 use mavlink::dialects::ardupilotmega::MavCmd;
 use nix::sys::signal::Signal;
 use serde_json::Value;
+use skein_tests::stage::{PATIENCE, Stage, condition, swarm};
 use skein_tests::wire;
-use stage::{PATIENCE, Stage, condition, swarm};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use testkit::{Scratch, ServedBy, wait_for};

@@ -52,7 +52,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
         ],
     ),
     ("testkit", &[]),
-    ("tests", &[]),
+    ("tests", &["crds", "testkit"]),
     ("xtask", &["testkit"]),
 ];
 

@@ -7,14 +7,11 @@
 )]
 
 mod collector;
-#[path = "../e2e/stage.rs"]
-#[allow(dead_code, reason = "not every test does everything on it")]
-mod stage;
 
 use anyhow::{Context, ensure};
 use collector::{Collector, Received, Scheme};
 use serde_json::Value;
-use stage::{PATIENCE, Stage, swarm};
+use skein_tests::stage::{PATIENCE, Stage, swarm};
 use std::collections::BTreeSet;
 use testkit::{Scratch, ServedBy, wait_for};
 

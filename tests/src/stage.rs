@@ -1,9 +1,9 @@
 //! An API server, real or embedded, and coordinator, agents and simulated vehicles as processes, over pseudo-terminals.
 
+use crate::wire::Wire;
 use anyhow::{Context, ensure};
 use crds::kinds::ALL;
 use serde_json::Value;
-use skein_tests::wire::Wire;
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
@@ -302,7 +302,6 @@ impl Stage {
         Ok(())
     }
 
-    #[allow(dead_code, reason = "the tests of API faults read its log")]
     pub fn coordinator(&self) -> anyhow::Result<&Process> {
         self.coordinator.as_ref().context("there is no coordinator")
     }

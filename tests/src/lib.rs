@@ -4,5 +4,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
+pub mod field;
 pub mod stage;
+pub mod terminal;
 pub mod wire;

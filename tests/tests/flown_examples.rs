@@ -7,14 +7,11 @@
     reason = "test helpers outside of #[test] functions; field and wire have more than is used here"
 )]
 
-#[path = "up/field.rs"]
-mod field;
-
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
-use field::{Field, PATIENCE};
 use serde_json::Value;
+use skein_tests::field::{Field, PATIENCE};
 use testkit::control_plane::workspace_root;
 use testkit::wait_for;
 

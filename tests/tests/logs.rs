@@ -7,13 +7,10 @@
     reason = "test helpers outside of #[test] functions; the field has more than is used here"
 )]
 
-#[path = "up/field.rs"]
-mod field;
-
 use anyhow::{Context, ensure};
-use field::{Field, PATIENCE};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use skein_tests::field::{Field, PATIENCE};
 use std::fs;
 use std::path::Path;
 use testkit::{Process, wait_for};

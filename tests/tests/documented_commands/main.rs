@@ -10,8 +10,6 @@
 #[path = "../people/certificates.rs"]
 mod certificates;
 mod cluster;
-#[path = "../up/field.rs"]
-mod field;
 #[path = "../kubectl_skein/kubelet.rs"]
 mod kubelet;
 
@@ -22,8 +20,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use field::{Field, PATIENCE};
 use serde_json::json;
+use skein_tests::field::{Field, PATIENCE};
 use testkit::control_plane::workspace_root;
 use testkit::launch::workspace_binary;
 use testkit::{Kubectl, Scratch, wait_for};

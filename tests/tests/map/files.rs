@@ -1,9 +1,9 @@
 //! Files that are dropped on the page: drawn and described, and made into objects only when a person confirms it.
 
 use crate::browser::Page;
-use crate::field::Field;
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
+use skein_tests::field::Field;
 
 /// `corner`: meters east and north of a home, longitude first.
 pub fn are_read_and_make_nothing_unasked(

@@ -10,14 +10,12 @@
 mod airspace;
 mod basemap;
 mod browser;
-#[path = "../up/field.rs"]
-mod field;
 mod files;
 
 use anyhow::{Context, ensure};
 use browser::{PICTURES, Page};
-use field::{Field, PATIENCE};
 use serde_json::{Value, json};
+use skein_tests::field::{Field, PATIENCE};
 use skein_tests::wire;
 use testkit::control_plane::workspace_root;
 use testkit::{Launch, wait_for};

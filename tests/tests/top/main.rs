@@ -6,22 +6,19 @@
     reason = "test helpers outside of #[test] functions; field and wire have more than is used here"
 )]
 
-#[path = "../up/field.rs"]
-mod field;
 mod scripted;
-mod terminal;
 
 use anyhow::{Context, ensure};
-use field::Field;
 use nix::sys::signal::Signal;
 use proto::v1::ground_request::Target;
 use scripted::{Coordinator, fleet};
+use skein_tests::field::Field;
+use skein_tests::terminal::{PATIENCE, Screen, command, detached};
 use skein_tests::wire;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use terminal::{PATIENCE, Screen, command, detached};
 use testkit::control_plane::workspace_root;
 use testkit::launch::workspace_binary;
 use testkit::wait_for;

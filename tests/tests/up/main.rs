@@ -6,15 +6,13 @@
     reason = "test helpers outside of #[test] functions; the wire has more than is used here"
 )]
 
-mod field;
 mod output;
-#[path = "../top/terminal.rs"]
-mod terminal;
 
 use anyhow::{Context, ensure};
-use field::{Field, PATIENCE};
 use nix::sys::signal::Signal;
 use serde_json::json;
+use skein_tests::field::{Field, PATIENCE};
+use skein_tests::terminal;
 use skein_tests::wire::{self, Wire};
 use testkit::{Launch, Scratch, wait_for};
 

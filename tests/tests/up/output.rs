@@ -1,10 +1,10 @@
 //! A station whose output cannot be written, or is not read: lines are lost, never an agent.
 
-use crate::field::{Field, PATIENCE};
 use anyhow::ensure;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::stat::Mode;
+use skein_tests::field::{Field, PATIENCE};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;

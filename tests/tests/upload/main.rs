@@ -7,15 +7,13 @@
     reason = "test helpers outside of #[test] functions; the field has more than is used here"
 )]
 
-#[path = "../up/field.rs"]
-mod field;
 mod store;
 
 use anyhow::{Context, ensure};
-use field::{Field, PATIENCE};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::Value;
+use skein_tests::field::{Field, PATIENCE};
 use std::collections::BTreeMap;
 use std::fs;
 use store::{Scheme, Store};

@@ -8,7 +8,7 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use testkit::{Launch, Process, Scratch, wait_for};
 
-use crate::field::PATIENCE;
+use skein_tests::field::PATIENCE;
 
 const BUCKET: &str = "flight-logs";
 

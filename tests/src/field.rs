@@ -1,8 +1,8 @@
 //! A field: simulated vehicles in a process of their own, and a laptop with `skein up`.
 
+use crate::wire::Wire;
 use anyhow::{Context, ensure};
 use serde_json::Value;
-use skein_tests::wire::Wire;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -4,7 +4,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
+pub mod certificates;
 pub mod field;
+pub mod kubelet;
 pub mod stage;
 pub mod terminal;
 pub mod wire;

@@ -4,8 +4,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod certificates;
-#[path = "../people/certificates.rs"]
-mod certificates_of_people;
 mod crowd;
 mod fleet;
 mod forgery;

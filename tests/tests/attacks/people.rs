@@ -1,7 +1,6 @@
 //! People with client certificates of the cluster: the same users as for the API server, and never agents.
 
 use crate::certificates::{authorities, refused, write_list};
-use crate::certificates_of_people::{ClusterAuthority, Person, person};
 use crate::place::{Place, people, until};
 use crate::session::assert_refused;
 use model::ids::NodeName;
@@ -10,6 +9,7 @@ use proto::v1::fleet_client::FleetClient;
 use rcgen::DnValue;
 use rcgen::string::BmpString;
 use serde_json::{Value, json};
+use skein_tests::certificates::{ClusterAuthority, Person, person};
 use std::time::{Duration, SystemTime};
 use tonic::transport::Channel;
 use tonic::{Code, Status};

@@ -1,9 +1,9 @@
 //! One real control plane, and for each test a coordinator with the rights of deploy/rbac.yaml, a bystander, and nodes.
 
-use crate::certificates_of_people::ClusterAuthority;
 use crate::session::Bystander;
 use crate::tokens;
 use crate::way::Way;
+use skein_tests::certificates::ClusterAuthority;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use testkit::{ControlPlane, Launch, Process, wait_for};

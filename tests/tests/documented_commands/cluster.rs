@@ -8,9 +8,9 @@ use testkit::launch::workspace_binary;
 use testkit::process::Signal;
 use testkit::{ControlPlane, Helm, Launch, Process, Scratch, wait_for};
 
-use crate::certificates::{ClusterAuthority, person};
-use crate::kubelet::Kubelet;
 use crate::{Reader, commands, run};
+use skein_tests::certificates::{ClusterAuthority, person};
+use skein_tests::kubelet::Kubelet;
 
 const INSTALLS: &str = "deploy/chart/README.md";
 const TUTORIAL: &str = "docs/tutorial/cluster.md";

@@ -7,11 +7,7 @@
     reason = "test helpers outside of #[test] functions; field and wire have more than is used here"
 )]
 
-#[path = "../people/certificates.rs"]
-mod certificates;
 mod cluster;
-#[path = "../kubectl_skein/kubelet.rs"]
-mod kubelet;
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -6,10 +6,7 @@
     reason = "test helpers outside of #[test] functions"
 )]
 
-#[path = "../people/certificates.rs"]
-mod certificates;
 mod impostor;
-mod kubelet;
 mod people;
 mod place;
 mod proof;

@@ -1,12 +1,12 @@
 //! People with a client certificate: through the API server's port-forward, and directly at the coordinator.
 
-use crate::certificates::{Person, person};
 use crate::place::{PATIENCE, Place, SYSTEM, people};
 use crate::said;
 use anyhow::{Context, ensure};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
+use skein_tests::certificates::{Person, person};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use testkit::wait_for;

@@ -1,8 +1,8 @@
 //! A real control plane, a real coordinator that counts as a Pod, and a fake kubelet of its node.
 
-use crate::certificates::ClusterAuthority;
-use crate::kubelet::Kubelet;
 use serde_json::json;
+use skein_tests::certificates::ClusterAuthority;
+use skein_tests::kubelet::Kubelet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};

@@ -1,7 +1,5 @@
 //! Client certificates of people: signed by the authority of a cluster's user certificates.
 
-#![allow(dead_code, reason = "not every test needs every kind")]
-
 use rcgen::{
     CertificateParams, DistinguishedName, DnType, DnValue, ExtendedKeyUsagePurpose, Issuer, KeyPair, KeyUsagePurpose,
     SanType,

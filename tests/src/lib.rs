@@ -7,6 +7,13 @@
 pub mod certificates;
 pub mod field;
 pub mod kubelet;
+pub mod session;
 pub mod stage;
 pub mod terminal;
+pub mod tokens;
+pub mod waiting;
+pub mod way;
 pub mod wire;
+
+/// The namespace of coordinator and agents.
+pub const SYSTEM: &str = "skein-system";

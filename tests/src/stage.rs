@@ -1,5 +1,6 @@
 //! An API server, real or embedded, and coordinator, agents and simulated vehicles as processes, over pseudo-terminals.
 
+use crate::SYSTEM;
 use crate::wire::Wire;
 use anyhow::{Context, ensure};
 use crds::kinds::ALL;
@@ -15,8 +16,6 @@ pub const PATIENCE: Duration = Duration::from_secs(90);
 
 /// An ArduPilot takes 41.5 s to be ready.
 const SPEEDUP: &str = "10";
-
-const SYSTEM: &str = "skein-system";
 
 /// One stage at a time: two cores carry one fleet.
 static TAKEN: Mutex<bool> = Mutex::new(false);

@@ -1,13 +1,13 @@
 //! Agents outside the cluster: certificates of ours, their list, and their removal from it.
 
 use crate::place::{Place, SYSTEM, until};
-use crate::session::{assert_refused, hello, report};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use futures::StreamExt;
 use model::ids::NodeName;
 use proto::v1;
 use proto::v1::uplink_client::UplinkClient;
+use skein_tests::session::{assert_refused, hello, report};
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 use tonic::{Code, Status};
@@ -146,8 +146,8 @@ async fn another_certificate_of_the_coordinator_is_shown_without_a_stream_being_
     let place = Place::with(&["--tls-dir", folder.path().to_str().unwrap()]);
     let mut way = place.way.clone();
     way.bundle = authority.bundle();
-    let token = crate::tokens::of_agent(place.plane, "bystander");
-    let bystander = crate::session::Bystander::start(way.clone(), &token).await;
+    let token = skein_tests::tokens::of_agent(place.plane, "bystander");
+    let bystander = skein_tests::session::Bystander::start(way.clone(), &token).await;
     let shown = async || {
         let stream = way.tls(None).await.map_err(|error| error.to_string())?;
         let (_, session) = stream.get_ref();

@@ -1,8 +1,8 @@
 //! Far more connections than the coordinator needs.
 
 use crate::place::Place;
-use crate::session::Stream;
-use crate::tokens;
+use skein_tests::session::Stream;
+use skein_tests::tokens;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};

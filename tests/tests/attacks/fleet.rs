@@ -1,9 +1,9 @@
 //! People's calls: the callers, and their permissions.
 
 use crate::place::{PATIENCE, Place, until};
-use crate::session::assert_refused;
-use crate::tokens;
 use proto::v1;
+use skein_tests::session::assert_refused;
+use skein_tests::tokens;
 use std::time::{Duration, Instant};
 use testkit::process::Signal;
 use tonic::{Code, Status};

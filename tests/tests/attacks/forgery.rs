@@ -1,8 +1,8 @@
 //! Agents with no credentials, or with those of another agent.
 
 use crate::place::Place;
-use crate::session::{Stream, assert_refused, refused};
-use crate::tokens::{self, AUDIENCE};
+use skein_tests::session::{Stream, assert_refused, refused};
+use skein_tests::tokens::{self, AUDIENCE};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tonic::Code;
 

@@ -1,11 +1,11 @@
 //! Sessions and coordinators whose time is over.
 
 use crate::place::{PATIENCE, Place, until};
-use crate::session::{Stream, from, report};
-use crate::tokens;
 use futures::StreamExt;
 use proto::v1;
 use proto::v1::from_agent::Message;
+use skein_tests::session::{Stream, from, report};
+use skein_tests::tokens;
 use std::time::{Duration, Instant};
 use testkit::process::Signal;
 use tonic::{Code, Status};

@@ -11,8 +11,4 @@ mod life;
 mod people;
 mod place;
 mod requests;
-mod session;
-mod tokens;
-mod waiting;
-mod way;
 mod wire;

@@ -2,7 +2,6 @@
 
 use crate::certificates::{authorities, refused, write_list};
 use crate::place::{Place, people, until};
-use crate::session::assert_refused;
 use model::ids::NodeName;
 use proto::v1;
 use proto::v1::fleet_client::FleetClient;
@@ -10,6 +9,7 @@ use rcgen::DnValue;
 use rcgen::string::BmpString;
 use serde_json::{Value, json};
 use skein_tests::certificates::{ClusterAuthority, Person, person};
+use skein_tests::session::assert_refused;
 use std::time::{Duration, SystemTime};
 use tonic::transport::Channel;
 use tonic::{Code, Status};

@@ -1,17 +1,16 @@
 //! One real control plane, and for each test a coordinator with the rights of deploy/rbac.yaml, a bystander, and nodes.
 
-use crate::session::Bystander;
-use crate::tokens;
-use crate::way::Way;
 use skein_tests::certificates::ClusterAuthority;
+use skein_tests::session::Bystander;
+use skein_tests::tokens;
+use skein_tests::way::Way;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use testkit::{ControlPlane, Launch, Process, wait_for};
 use trust::Bundle;
 
-pub use crate::waiting::{PATIENCE, until};
-
-pub const SYSTEM: &str = "skein-system";
+pub use skein_tests::SYSTEM;
+pub use skein_tests::waiting::{PATIENCE, until};
 
 static ONE: Mutex<()> = Mutex::new(());
 

@@ -3,10 +3,10 @@
 use crate::certificates::refused;
 use crate::people::{Fleet, fleet, grant, list, seen_by};
 use crate::place::{Place, until};
-use crate::session::assert_refused;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
+use skein_tests::session::assert_refused;
 use std::time::SystemTime;
 use tonic::{Code, Status};
 use trust::proof::SIGNER;

@@ -1,11 +1,11 @@
 //! Attacks below the calls: plain text, recorded bytes, endless messages and headers, and slow clients.
 
 use crate::place::Place;
-use crate::session::{Stream, from, report};
-use crate::tokens;
-use crate::way::Way;
 use proto::v1;
 use proto::v1::from_agent::Message;
+use skein_tests::session::{Stream, from, report};
+use skein_tests::tokens;
+use skein_tests::way::Way;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;

@@ -12,12 +12,4 @@ mod kept;
 mod place;
 mod race;
 mod rotation;
-#[path = "../attacks/session.rs"]
-mod session;
-#[path = "../attacks/tokens.rs"]
-mod tokens;
-#[path = "../attacks/waiting.rs"]
-mod waiting;
-#[path = "../attacks/way.rs"]
-mod way;
 mod wrong;

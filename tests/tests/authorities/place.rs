@@ -10,9 +10,8 @@ use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
 
-pub use crate::waiting::{PATIENCE, until};
-
-pub const SYSTEM: &str = "skein-system";
+pub use skein_tests::SYSTEM;
+pub use skein_tests::waiting::{PATIENCE, until};
 
 pub fn plane() -> &'static ControlPlane {
     let start = || {

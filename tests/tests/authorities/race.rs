@@ -2,10 +2,10 @@
 
 use crate::kept::{DAY, authorities, bundle, forget, one, write_secret};
 use crate::place::{Coordinator, SYSTEM, alone, plane, until};
-use crate::way::Way;
 use coordinator::server::keys::{self, Keys};
 use coordinator::server::security::{ClusterSecurity, SESSION_LIFE};
 use futures::future::join_all;
+use skein_tests::way::Way;
 use std::time::SystemTime;
 use tokio_util::sync::CancellationToken;
 use trust::authorities::{AHEAD, LIFE};

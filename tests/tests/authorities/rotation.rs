@@ -2,13 +2,13 @@
 
 use crate::kept::{DAY, authorities, both, bundle, coming, ending, one, secret, write_list, write_secret};
 use crate::place::{Coordinator, alone, plane, until};
-use crate::session::{Bystander, hello, report};
-use crate::tokens;
-use crate::way::Way;
 use futures::StreamExt;
 use model::ids::NodeName;
 use proto::v1;
 use proto::v1::uplink_client::UplinkClient;
+use skein_tests::session::{Bystander, hello, report};
+use skein_tests::tokens;
+use skein_tests::way::Way;
 use std::time::{Duration, SystemTime};
 use trust::authorities::{AHEAD, LIFE};
 use trust::{Authorities, Enrolled, Identity, Peer, Validity};

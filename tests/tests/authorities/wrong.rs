@@ -2,9 +2,9 @@
 
 use crate::kept::{DAY, authorities, both, bundle, coming, ending, one, remove, secret, write_secret};
 use crate::place::{Coordinator, alone, plane, until};
-use crate::session::Bystander;
-use crate::tokens;
-use crate::way::Way;
+use skein_tests::session::Bystander;
+use skein_tests::tokens;
+use skein_tests::way::Way;
 use std::time::{Duration, SystemTime};
 use testkit::process::Signal;
 use trust::Authorities;

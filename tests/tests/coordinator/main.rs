@@ -19,8 +19,6 @@ mod relief;
 mod rules;
 mod selectors;
 mod tenants;
-#[path = "../attacks/way.rs"]
-mod way;
 
 use agent::{Agent, Vehicle, from};
 use base64::Engine as _;
@@ -89,6 +87,7 @@ use selectors::{
     one_drone_of_a_swarm_is_grounded_by_its_label_and_is_not_replaced,
 };
 use serde_json::json;
+use skein_tests::way::Way;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 use tenants::while_one_namespace_is_planned_another_is_suspended_deleted_and_grounded;
@@ -387,7 +386,7 @@ async fn somebody_looks(field: &Field, coordinator: &Coordinator) {
             .read(&format!("/api/v1/namespaces/{SYSTEM}/configmaps/skein-ca"))
             .map_err(|error| error.to_string())?;
         let bundle = trust::Bundle::from_pem(map["data"]["ca.crt"].as_str().unwrap_or_default());
-        let way = way::Way::new(&coordinator.address, bundle.map_err(|error| error.to_string())?);
+        let way = Way::new(&coordinator.address, bundle.map_err(|error| error.to_string())?);
         let mut fleet = way.fleet(token.trim()).await.map_err(|error| error.to_string())?;
         let listed = fleet.list(v1::ListRequest::default()).await;
         listed.map_err(|status| status.to_string())?;

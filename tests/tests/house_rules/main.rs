@@ -52,7 +52,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
         ],
     ),
     ("testkit", &[]),
-    ("tests", &["crds", "testkit", "trust"]),
+    ("tests", &["crds", "proto", "testkit", "trust"]),
     ("xtask", &["testkit"]),
 ];
 

@@ -10,8 +10,6 @@ mod impostor;
 mod people;
 mod place;
 mod proof;
-#[path = "../attacks/way.rs"]
-mod way;
 
 use anyhow::ensure;
 use place::{PATIENCE, Place};

@@ -3,13 +3,13 @@
 use crate::impostor::Impostor;
 use crate::place::{PATIENCE, Place, SYSTEM};
 use crate::said;
-use crate::way::Way;
 use anyhow::{Context, ensure};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use proto::v1;
 use proto::v1::fleet_client::FleetClient;
 use serde_json::json;
+use skein_tests::way::Way;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};

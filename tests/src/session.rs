@@ -1,6 +1,6 @@
 //! One stream of an agent, as the attacks open it, and the bystander, which must not be affected.
 
-use crate::place::until;
+use crate::waiting::until;
 use crate::way::Way;
 use proto::v1;
 use proto::v1::from_agent::Message;

@@ -1,7 +1,5 @@
 //! Connections to a coordinator over TLS.
 
-#![allow(dead_code, reason = "not every test goes every way")]
-
 use proto::bearer::Bearer;
 use proto::v1::fleet_client::FleetClient;
 use proto::v1::uplink_client::UplinkClient;

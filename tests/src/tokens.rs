@@ -1,6 +1,6 @@
 //! Tokens, valid and invalid.
 
-use crate::place::SYSTEM;
+use crate::SYSTEM;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rustls::SignatureScheme;

@@ -8,9 +8,6 @@
     reason = "a benchmark prints, and fails by panicking"
 )]
 
-#[path = "../tests/coordinator/agent.rs"]
-#[allow(dead_code, reason = "the tests use the rest")]
-mod agent;
 #[path = "fleet/agents.rs"]
 mod agents;
 #[path = "../tests/map/browser.rs"]

@@ -5,8 +5,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
 pub mod certificates;
+pub mod cluster_field;
 pub mod field;
 pub mod kubelet;
+pub mod scripted_agent;
 pub mod session;
 pub mod stage;
 pub mod terminal;

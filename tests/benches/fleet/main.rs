@@ -9,9 +9,6 @@
     reason = "a benchmark prints, and fails by panicking"
 )]
 
-#[path = "../../tests/coordinator/agent.rs"]
-#[allow(dead_code, reason = "the tests use the rest")]
-mod agent;
 mod agents;
 #[path = "../api/figures.rs"]
 #[allow(dead_code, reason = "the other benchmark uses the rest")]

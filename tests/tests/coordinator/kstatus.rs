@@ -1,13 +1,13 @@
 //! States of Swarms, Drones and Missions for tools based on `kstatus`, such as Flux: Current means that everything is
 //! done.
 
-use crate::agent::Vehicle;
-use crate::field::{Field, condition};
 use crate::{crew, flying};
 use anyhow::Context;
 use kube::api::DeleteParams;
 use proto::v1::ReasonClass;
 use serde_json::json;
+use skein_tests::cluster_field::{Field, condition};
+use skein_tests::scripted_agent::Vehicle;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use testkit::GoTool;

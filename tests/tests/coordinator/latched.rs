@@ -1,13 +1,13 @@
 //! Ground orders as objects: later created or edited objects fall under them, and only a release ends them.
 
-use crate::agent::Vehicle;
-use crate::field::{Coordinator, Field, condition, phase};
 use crate::{crew, flying, on};
 use kube::ResourceExt;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use proto::v1;
 use proto::v1::ground_request::Target;
 use serde_json::json;
+use skein_tests::cluster_field::{Coordinator, Field, condition, phase};
+use skein_tests::scripted_agent::Vehicle;
 use std::time::Duration;
 use tonic::transport::Channel;
 

@@ -1,7 +1,5 @@
 //! Several coordinators: one leads, the others are on standby, and a change of the leader does not affect flights.
 
-use crate::agent::Vehicle;
-use crate::field::{Coordinator, Field, PATIENCE, SYSTEM};
 use crate::{Agent, crew, flying};
 use crds::labels;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -10,6 +8,9 @@ use kube::ResourceExt;
 use kube::api::{Api, Patch, PatchParams};
 use proto::v1;
 use serde_json::json;
+use skein_tests::SYSTEM;
+use skein_tests::cluster_field::{Coordinator, Field, PATIENCE};
+use skein_tests::scripted_agent::Vehicle;
 use std::time::{Duration, Instant};
 use testkit::process::Signal;
 use tonic::Code;

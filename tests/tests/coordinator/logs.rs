@@ -1,12 +1,12 @@
 //! The Drone that each line of a coordinator's log is about.
 
-use crate::field::Field;
 use crate::{crew, flying};
 use crds::Drone;
 use kube::ResourceExt;
 use kube::api::DeleteParams;
 use serde_json::Value;
 use serde_json::json;
+use skein_tests::cluster_field::Field;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 

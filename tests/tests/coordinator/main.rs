@@ -4,8 +4,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::print_stdout, reason = "what the tests measure is shown with --nocapture")]
 
-mod agent;
-mod field;
 mod kstatus;
 mod latched;
 mod leaders;
@@ -20,11 +18,9 @@ mod rules;
 mod selectors;
 mod tenants;
 
-use agent::{Agent, Vehicle, from};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use crds::Drone;
-use field::{Coordinator, Field, PATIENCE, SYSTEM, condition, described, phase};
 use futures::StreamExt;
 use k8s_openapi::api::coordination::v1::Lease;
 use kstatus::a_swarm_is_current_for_tools_that_wait_only_when_what_was_asked_for_is_so;
@@ -87,6 +83,9 @@ use selectors::{
     one_drone_of_a_swarm_is_grounded_by_its_label_and_is_not_replaced,
 };
 use serde_json::json;
+use skein_tests::SYSTEM;
+use skein_tests::cluster_field::{Coordinator, Field, PATIENCE, condition, described, phase};
+use skein_tests::scripted_agent::{Agent, Vehicle, from};
 use skein_tests::way::Way;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};

@@ -1,8 +1,8 @@
 //! The coordinator's metrics, and that the dashboard and the alerts of `deploy/monitoring` use no others.
 
-use crate::field::{Field, condition, described};
 use crate::{crew, flying};
 use serde_json::json;
+use skein_tests::cluster_field::{Field, condition, described};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;

@@ -1,12 +1,12 @@
 //! Missions: from the object to plans on agents, and their results.
 
-use crate::agent::Vehicle;
-use crate::field::{Coordinator, Field, PATIENCE};
 use crate::kstatus::until_mission;
 use crate::{Agent, crew};
 use model::assignment::{Desired, Order};
 use model::plan::item::Item;
 use serde_json::{Value, json};
+use skein_tests::cluster_field::{Coordinator, Field, PATIENCE};
+use skein_tests::scripted_agent::Vehicle;
 use std::collections::BTreeSet;
 
 pub fn route(places: u32) -> Value {

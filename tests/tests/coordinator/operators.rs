@@ -1,10 +1,10 @@
 //! Operators of vehicles: from objects to agents, and their results.
 
-use crate::agent::Vehicle;
 use crate::crew;
-use crate::field::Field;
 use model::remote_id::{Location, Operator, RemoteIdOrder, RemoteIdReport, Sending, Transmitter};
 use serde_json::{Value, json};
+use skein_tests::cluster_field::Field;
+use skein_tests::scripted_agent::Vehicle;
 
 fn apply(field: &Field, name: &str, site: &str, location: &Value) {
     let object = json!({

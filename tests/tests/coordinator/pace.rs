@@ -1,13 +1,13 @@
 //! Pace of a Swarm's actions: takeoffs in time, a changed template over its Drones.
 
-use crate::agent::Vehicle;
-use crate::field::{Coordinator, Field, PATIENCE, condition, phase};
 use crate::relief::{Sky, of, patch_swarm, swarm_in_the_air};
 use crate::{Agent, crew, flying, on};
 use crds::Drone;
 use kube::ResourceExt;
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
+use skein_tests::cluster_field::{Coordinator, Field, PATIENCE, condition, phase};
+use skein_tests::scripted_agent::Vehicle;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 

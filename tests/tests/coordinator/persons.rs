@@ -1,13 +1,13 @@
 //! Commands of a person for vehicles that another station has taken over, or that have to land: ground, resume, kill.
 
-use crate::agent::Vehicle;
-use crate::field::{Coordinator, Field, PATIENCE};
 use crate::{Agent, crew, flying};
 use kube::ResourceExt;
 use model::ground::GroundOrderId;
 use proto::v1;
 use proto::v1::kill_response::Step;
 use serde_json::json;
+use skein_tests::cluster_field::{Coordinator, Field, PATIENCE};
+use skein_tests::scripted_agent::Vehicle;
 use std::time::{Duration, Instant};
 use testkit::process::Signal;
 use tonic::Code;

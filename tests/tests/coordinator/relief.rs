@@ -1,13 +1,13 @@
 //! Vehicles that are replaced by others: on cordoned and drained nodes, with tired batteries, lost ones.
 
-use crate::agent::Vehicle;
-use crate::field::{Field, PATIENCE, condition, phase};
 use crate::{Agent, crew, flying, on};
 use crds::Drone;
 use kube::ResourceExt;
 use kube::api::{Patch, PatchParams};
 use proto::v1::FlightTruth as Truth;
 use serde_json::json;
+use skein_tests::cluster_field::{Field, PATIENCE, condition, phase};
+use skein_tests::scripted_agent::Vehicle;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 

@@ -1,11 +1,11 @@
 //! Rules on board: from objects to agents, and their results.
 
-use crate::agent::Vehicle;
-use crate::field::{Field, PATIENCE};
 use crate::{Agent, crew, flying, missions};
 use model::assignment::Order;
 use model::rules::{FenceState, Rules, RulesReport};
 use serde_json::{Value, json};
+use skein_tests::cluster_field::{Field, PATIENCE};
+use skein_tests::scripted_agent::Vehicle;
 
 fn apply(field: &Field, kind: &str, name: &str, spec: &Value) {
     let object = json!({"apiVersion": "skein.dev/v1alpha1", "kind": kind, "metadata": {"name": name}, "spec": spec});

@@ -1,13 +1,13 @@
 //! Orders to what a label selector selects.
 
-use crate::agent::Vehicle;
-use crate::field::{Coordinator, Field, PATIENCE, phase};
 use crate::{crew, flying, on};
 use crds::Drone;
 use kube::ResourceExt;
 use kube::api::{Patch, PatchParams};
 use proto::v1;
 use serde_json::json;
+use skein_tests::cluster_field::{Coordinator, Field, PATIENCE, phase};
+use skein_tests::scripted_agent::Vehicle;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 use testkit::process::Signal;

@@ -1,13 +1,13 @@
 //! Requests of one namespace delay nobody in another.
 
-use crate::agent::Vehicle;
-use crate::field::Field;
 use crate::latched::{fleet, swarm};
 use crate::missions::{condition, fliers, route};
 use crds::Drone;
 use kube::ResourceExt;
 use model::assignment::{Desired, GroundedWhy, Order};
 use serde_json::{Value, json};
+use skein_tests::cluster_field::Field;
+use skein_tests::scripted_agent::Vehicle;
 use std::time::Instant;
 
 const HOSTILE_MISSIONS: u32 = 40;

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use testkit::ServedBy;
 
 use crate::Fleet;
-use crate::field::Field;
 use crate::tools::{ARGOCD, KSTATUS, documented, said, text};
+use skein_tests::cluster_field::Field;
 
 const KINDS: [&str; 6] = ["Swarm", "Drone", "Mission", "Geofence", "ParameterProfile", "Operator"];
 

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use testkit::ServedBy;
 use testkit::control_plane::workspace_root;
 
-use crate::field::Field;
 use crate::{Fleet, manifest};
+use skein_tests::cluster_field::Field;
 
 const WITHIN: Duration = Duration::from_secs(60);
 

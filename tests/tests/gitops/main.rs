@@ -3,11 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(dead_code, reason = "field and agent have more than is used here")]
 
-#[path = "../coordinator/agent.rs"]
-mod agent;
 mod argocd;
-#[path = "../coordinator/field.rs"]
-mod field;
 mod flux;
 mod health;
 mod helm;
@@ -16,10 +12,10 @@ mod tools;
 
 use std::path::PathBuf;
 
-use agent::{Agent, Vehicle};
-use field::{Coordinator, Field, phase};
 use proto::v1::FlightTruth as Truth;
 use serde_json::{Value, json};
+use skein_tests::cluster_field::{Coordinator, Field, phase};
+use skein_tests::scripted_agent::{Agent, Vehicle};
 use testkit::ServedBy;
 
 struct Fleet {

@@ -1,13 +1,14 @@
 //! Fake kubelets of some drone nodes: the Pods of the DaemonSet `skein-agent` run scripted agents.
 
-use crate::agent::{Agent, Vehicle};
-use crate::field::{Field, SYSTEM};
 use crate::until;
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams};
 use kube::{Client, ResourceExt};
 use serde_json::json;
+use skein_tests::SYSTEM;
+use skein_tests::cluster_field::Field;
+use skein_tests::scripted_agent::{Agent, Vehicle};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;

@@ -3,19 +3,14 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-#[allow(dead_code, reason = "the coordinator's own tests use the rest")]
-#[path = "../coordinator/agent.rs"]
-mod agent;
-#[allow(dead_code, reason = "the coordinator's own tests use the rest")]
-#[path = "../coordinator/field.rs"]
-mod field;
 mod kubelet;
 
-use field::{Coordinator, Field, SYSTEM, condition, phase};
 use k8s_openapi::api::events::v1::Event;
 use kube::api::{Api, DeleteParams, ListParams};
 use kubelet::Kubelet;
 use serde_json::json;
+use skein_tests::SYSTEM;
+use skein_tests::cluster_field::{Coordinator, Field, condition, phase};
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -1,5 +1,6 @@
-//! One real control plane and one embedded API for all these tests, one test at a time.
+//! One real control plane and one embedded API for all tests of a program, one test at a time.
 
+use crate::SYSTEM;
 use anyhow::Context as _;
 use crds::{Drone, GroundOrder, Mission, Swarm};
 use k8s_openapi::api::coordination::v1::Lease;
@@ -14,8 +15,6 @@ use testkit::control_plane::Request;
 use testkit::{Cluster, ControlPlane, Launch, Process, ServedBy, wait_for};
 
 pub const PATIENCE: Duration = Duration::from_secs(40);
-
-pub const SYSTEM: &str = "skein-system";
 
 const COORDINATOR: &str = "system:serviceaccount:skein-system:skein-coordinator";
 

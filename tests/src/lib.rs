@@ -8,6 +8,7 @@ pub mod certificates;
 pub mod cluster_field;
 pub mod field;
 pub mod kubelet;
+pub mod minimal_coordinator;
 pub mod scripted_agent;
 pub mod session;
 pub mod stage;

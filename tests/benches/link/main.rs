@@ -9,8 +9,6 @@
     reason = "a benchmark prints, and fails by panicking"
 )]
 
-#[path = "../../tests/gcs_peers/coordinator.rs"]
-mod coordinator;
 mod fleet;
 mod flown;
 mod machine;

@@ -2,16 +2,14 @@
 //! wire log contains no unsafe command.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
-#[path = "../gcs_peers/coordinator.rs"]
-mod coordinator;
 mod log;
 
 use anyhow::{Context, ensure};
-use coordinator::Coordinator;
 use log::Log;
 use mavlink::dialects::ardupilotmega::MavCmd;
 use nix::sys::signal::Signal;
 use proto::v1::{Activity, DiversionWhy, FlightTruth, Report};
+use skein_tests::minimal_coordinator::Coordinator;
 use std::path::PathBuf;
 use std::time::Duration;
 use testkit::{Launch, Process, Scratch};

@@ -2,12 +2,10 @@
 //! flight log, opened by them. The scripts in `tests/peers` judge.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
-mod coordinator;
-
 use anyhow::{Context, ensure};
-use coordinator::Coordinator;
 use nix::sys::signal::Signal;
 use proto::v1::{Activity, FlightTruth};
+use skein_tests::minimal_coordinator::Coordinator;
 use std::path::PathBuf;
 use std::time::Duration;
 use testkit::{Launch, Process, Scratch};

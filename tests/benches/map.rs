@@ -8,31 +8,15 @@
     reason = "a benchmark prints, and fails by panicking"
 )]
 
-#[path = "fleet/agents.rs"]
-mod agents;
-#[path = "../tests/map/browser.rs"]
-#[allow(dead_code, reason = "the tests use the rest")]
-mod browser;
-#[path = "fleet/herd.rs"]
-#[allow(dead_code, reason = "the other benchmark uses the rest")]
-mod herd;
-#[path = "link/machine.rs"]
-#[allow(dead_code, reason = "the other benchmark uses the rest")]
-mod machine;
-#[path = "fleet/place.rs"]
-#[allow(dead_code, reason = "the other benchmark uses the rest")]
-mod place;
-#[path = "fleet/way.rs"]
-#[allow(dead_code, reason = "the other benchmark uses the rest")]
-mod way;
-
 use anyhow::Context;
-use browser::Page;
 use crds::Swarm;
-use herd::Herd;
 use kube::api::{Api, PostParams};
-use place::{Place, Security};
 use serde_json::json;
+use skein_tests::browser::Page;
+use skein_tests::large_fleet::agents;
+use skein_tests::large_fleet::herd::Herd;
+use skein_tests::large_fleet::place::{Place, Security};
+use skein_tests::machine;
 use std::time::{Duration, SystemTime};
 use testkit::{Launch, ServedBy};
 

@@ -4,10 +4,14 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
+pub mod browser;
 pub mod certificates;
 pub mod cluster_field;
 pub mod field;
+pub mod figures;
 pub mod kubelet;
+pub mod large_fleet;
+pub mod machine;
 pub mod minimal_coordinator;
 pub mod scripted_agent;
 pub mod session;

@@ -7,13 +7,12 @@
     reason = "a benchmark prints, and fails by panicking"
 )]
 
-mod figures;
 mod side;
 mod work;
 
 use anyhow::Context;
-use figures::{Figure, Table};
 use side::Side;
+use skein_tests::figures::{Figure, Table};
 
 const SAMPLES: usize = 500;
 

@@ -1,10 +1,10 @@
 //! One of the two measured servers, as processes of their own, with a client over HTTPS.
 
-use super::figures::Figure;
 use anyhow::Context;
 use crds::Drone;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
+use skein_tests::figures::Figure;
 use std::path::Path;
 use testkit::{ControlPlane, Embedded};
 

@@ -1,12 +1,12 @@
 //! The requests of the benchmark, the same for both sides.
 
-use super::figures::Figure;
 use super::side::Side;
 use anyhow::Context;
 use crds::Drone;
 use futures::{StreamExt, TryStreamExt, stream};
 use kube::api::{Api, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
 use serde_json::{Value, json};
+use skein_tests::figures::Figure;
 use std::time::{Duration, Instant};
 
 const AT_A_TIME: usize = 16;

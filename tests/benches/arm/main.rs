@@ -8,13 +8,10 @@
     reason = "a benchmark prints, and fails by panicking"
 )]
 
-#[path = "../api/figures.rs"]
-#[allow(dead_code, reason = "the other benchmark uses the rest")]
-mod figures;
 mod side;
 
-use figures::{milliseconds, percentile};
 use side::Side;
+use skein_tests::figures::{milliseconds, percentile};
 use std::time::Duration;
 
 const SAMPLES: usize = 30;

@@ -9,23 +9,14 @@
     reason = "a benchmark prints, and fails by panicking"
 )]
 
-mod agents;
-#[path = "../api/figures.rs"]
-#[allow(dead_code, reason = "the other benchmark uses the rest")]
-mod figures;
-mod herd;
-#[path = "../link/machine.rs"]
-#[allow(dead_code, reason = "the other benchmark uses the rest")]
-mod machine;
-mod place;
-mod way;
-
 use crds::{Drone, Swarm};
-use figures::{milliseconds, percentile};
-use herd::Herd;
 use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
-use place::{Coordinator, Place, Security};
 use serde_json::json;
+use skein_tests::figures::{milliseconds, percentile};
+use skein_tests::large_fleet::agents;
+use skein_tests::large_fleet::herd::Herd;
+use skein_tests::large_fleet::place::{Coordinator, Place, Security};
+use skein_tests::machine;
 use std::time::{Duration, Instant, SystemTime};
 use testkit::ServedBy;
 

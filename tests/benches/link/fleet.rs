@@ -1,9 +1,9 @@
 //! Many vehicles in one process on one core, flown by another process.
 
 use crate::flown::Flown;
-use crate::machine;
 use anyhow::{Context, ensure};
 use serde_json::Value;
+use skein_tests::machine;
 use std::time::{Duration, Instant};
 use testkit::{Launch, Scratch, wait_for};
 

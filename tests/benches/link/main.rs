@@ -11,11 +11,11 @@
 
 mod fleet;
 mod flown;
-mod machine;
 mod readers;
 mod recorded;
 
 use fleet::Wire;
+use skein_tests::machine;
 use std::time::Duration;
 
 /// Budgets of the design, section 8.

@@ -1,10 +1,10 @@
 //! The agent and MAVProxy, each on a pseudo-terminal of the same simulator, at the same time.
 
-use crate::machine;
 use crate::recorded;
 use anyhow::{Context, ensure};
 use nix::sys::signal::Signal;
 use proto::v1::Activity;
+use skein_tests::machine;
 use skein_tests::minimal_coordinator::Coordinator;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

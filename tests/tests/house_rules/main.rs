@@ -52,7 +52,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
         ],
     ),
     ("testkit", &[]),
-    ("tests", &["crds", "model", "proto", "testkit", "trust"]),
+    ("tests", &["agent", "crds", "model", "proto", "testkit", "trust"]),
     ("xtask", &["testkit"]),
 ];
 

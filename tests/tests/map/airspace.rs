@@ -1,9 +1,9 @@
 //! The airspace that the page shows as a vehicle's own.
 
 use crate::apart;
-use crate::browser::Page;
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
+use skein_tests::browser::Page;
 use skein_tests::wire::Place;
 
 /// Degrees.

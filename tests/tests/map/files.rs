@@ -1,8 +1,8 @@
 //! Files that are dropped on the page: drawn and described, and made into objects only when a person confirms it.
 
-use crate::browser::Page;
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
+use skein_tests::browser::Page;
 use skein_tests::field::Field;
 
 /// `corner`: meters east and north of a home, longitude first.

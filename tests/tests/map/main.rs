@@ -9,12 +9,11 @@
 
 mod airspace;
 mod basemap;
-mod browser;
 mod files;
 
 use anyhow::{Context, ensure};
-use browser::{PICTURES, Page};
 use serde_json::{Value, json};
+use skein_tests::browser::{PICTURES, Page};
 use skein_tests::field::{Field, PATIENCE};
 use skein_tests::wire;
 use testkit::control_plane::workspace_root;

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::way::{self, Way};
-use skein_tests::scripted_agent::{State, from};
+use crate::large_fleet::way::{self, Way};
+use crate::scripted_agent::{State, from};
 
 const RETRY: Backoff = Backoff {
     first: Duration::from_millis(200),

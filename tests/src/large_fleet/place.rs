@@ -14,10 +14,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 use testkit::{Cluster, Launch, Process, ServedBy, wait_for};
 
-use crate::agents::node;
-use crate::way;
+use crate::SYSTEM;
+use crate::large_fleet::agents::node;
+use crate::large_fleet::way;
 
-const SYSTEM: &str = "skein-system";
 const PATIENCE: Duration = Duration::from_secs(120);
 
 const AT_A_TIME: usize = 32;

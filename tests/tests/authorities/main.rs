@@ -4,8 +4,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
-    dead_code,
-    reason = "test helpers outside of #[test] functions, shared with other tests"
+    reason = "test helpers outside of #[test] functions"
 )]
 
 mod kept;

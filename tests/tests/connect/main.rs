@@ -2,8 +2,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
-    dead_code,
-    reason = "test helpers outside of #[test] functions; stage and wire have more than is used here"
+    reason = "test helpers outside of #[test] functions"
 )]
 
 mod station;
@@ -37,11 +36,10 @@ const COMMAND_ACK: u32 = 77;
 
 struct Flight {
     stage: Stage,
-    nodes: Vec<&'static str>,
 }
 
 impl Flight {
-    fn begin(served_by: ServedBy, nodes: &[&'static str], autopilot: &str, more: &[&str]) -> anyhow::Result<Self> {
+    fn begin(served_by: ServedBy, nodes: &[&str], autopilot: &str, more: &[&str]) -> anyhow::Result<Self> {
         let mut stage = Stage::set(served_by, nodes, autopilot, more)?;
         for node in nodes {
             let granted = format!("use.skein.dev/{NAMESPACE}");
@@ -54,10 +52,7 @@ impl Flight {
             .kubectl()
             .apply(&swarm(NAMESPACE, "alpha", replicas, &[]))?;
         stage.wait_in_air(nodes, nodes.len())?;
-        Ok(Self {
-            stage,
-            nodes: nodes.to_vec(),
-        })
+        Ok(Self { stage })
     }
 
     fn drone(&self, node: &str) -> anyhow::Result<String> {

@@ -28,7 +28,7 @@ const MOVED: &str = "moved";
 
 struct Cluster {
     coordinator: Option<Process>,
-    kubelet: Kubelet,
+    _kubelet: Kubelet,
     plane: ControlPlane,
     port: u16,
     scratch: Scratch,
@@ -48,7 +48,7 @@ impl Cluster {
         }});
         let cluster = Self {
             coordinator: None,
-            kubelet,
+            _kubelet: kubelet,
             plane,
             port,
             scratch: Scratch::new("skein-cluster-")?,

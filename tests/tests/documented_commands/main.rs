@@ -3,8 +3,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
-    dead_code,
-    reason = "test helpers outside of #[test] functions; field and wire have more than is used here"
+    reason = "test helpers outside of #[test] functions"
 )]
 
 mod cluster;

@@ -1,7 +1,6 @@
 //! GitOps tools and autoscalers while vehicles fly: their effect on a Swarm, as in `docs/how-to/use-gitops.md`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-#![allow(dead_code, reason = "field and agent have more than is used here")]
 
 mod argocd;
 mod flux;

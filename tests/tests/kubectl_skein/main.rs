@@ -2,7 +2,6 @@
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
-    dead_code,
     reason = "test helpers outside of #[test] functions"
 )]
 

@@ -11,7 +11,6 @@
     reason = "a benchmark prints, and fails by panicking"
 )]
 
-#[path = "../tests/fields/field.rs"]
 mod field;
 
 use ::geo::Coord;

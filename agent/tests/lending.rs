@@ -1,14 +1,11 @@
 //! A vehicle that a program flies: what the pilot lets pass, when it takes the vehicle back, what it leaves to a pilot.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
-mod support {
-    pub mod alone;
-    pub mod orders;
-}
-
 use agent::outgoing::Outgoing;
 use agent::pilot::Pilot;
 use agent::state_file::State;
+use agent_testkit::alone;
+use agent_testkit::orders::assignment;
 use fleet::flight::lending::Program;
 use link::dialect::{
     COMMAND_ACK_DATA, EXTENDED_SYS_STATE_DATA, GLOBAL_POSITION_INT_DATA, MavAutopilot, MavCmd, MavLandedState,
@@ -22,8 +19,6 @@ use model::route_order::{OrderNumber, RouteOrder, Waypoint};
 use model::time::Moment;
 use model::units::{AltitudeAboveHome, AltitudeAmsl, Meters, Wgs84};
 use std::time::Duration;
-use support::alone;
-use support::orders::assignment;
 
 const STATION: Wgs84 = Wgs84 {
     latitude_deg: 47.397_742,

@@ -1,14 +1,11 @@
 //! The pilot alone, one event at a time: what one mishap must not do.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
-mod support {
-    pub mod alone;
-    pub mod orders;
-}
-
 use agent::outgoing::{Outgoing, Written};
 use agent::pilot::Pilot;
 use agent::state_file::State;
+use agent_testkit::alone::{self, command, pilot_with};
+use agent_testkit::orders::assignment;
 use link::dialect::{
     AUTOPILOT_VERSION_DATA, COMMAND_ACK_DATA, EXTENDED_SYS_STATE_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA,
     HOME_POSITION_DATA, MavAutopilot, MavCmd, MavLandedState, MavMessage, MavModeFlag, MavResult, MavSysStatusSensor,
@@ -26,8 +23,6 @@ use model::time::Moment;
 use model::units::{Address, AltitudeAboveHome, AltitudeAmsl, SystemId};
 use model::vehicle::{FlightTruth, HardwareUid, WhyUnknown};
 use std::time::Duration;
-use support::alone::{self, command, pilot_with};
-use support::orders::assignment;
 
 const GUIDED: u32 = 4;
 const LOITER: u32 = 5;

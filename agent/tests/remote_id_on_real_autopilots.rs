@@ -6,10 +6,10 @@
 mod support {
     #[allow(dead_code, reason = "shared with tests that have a ground station")]
     pub mod on_real_autopilots;
-    pub mod orders;
 }
 
 use agent::uplink::{FromUplink, Outward};
+use agent_testkit::orders::assignment;
 use link::dialect::{
     HEARTBEAT_DATA, MavAutopilot, MavMessage, MavOdidArmStatus, MavType, OPEN_DRONE_ID_ARM_STATUS_DATA,
 };
@@ -22,7 +22,6 @@ use model::units::{Address, AltitudeAboveHome};
 use model::vehicle::FlightTruth;
 use std::time::{Duration, Instant};
 use support::on_real_autopilots::{Agent, say, url};
-use support::orders::assignment;
 use testkit::autopilots::{Autopilot, Firmware, Instance, Settings, Stack};
 use tokio::sync::watch;
 

@@ -1,13 +1,13 @@
 //! A whole life of the agent with the simulated PX4: reading the descriptions happens beside it.
 
 use super::{FLY, order};
-use crate::line::HOME;
 use agent::clock::Clock;
 use agent::metadata::MetadataCache;
 use agent::pilot::Pilot;
 use agent::shell::{Blocking, Wiring, fly};
 use agent::state_file::Store;
 use agent::uplink::{FromUplink, Outward};
+use agent_testkit::line::HOME;
 use futures::future::BoxFuture;
 use link::Link;
 use link::transport::{OpenError, Opener, Wire};

@@ -2,22 +2,18 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 mod life;
-#[path = "../links/line.rs"]
-mod line;
-#[path = "../support/orders.rs"]
-mod orders;
 
 use agent::metadata::MetadataCache;
 use agent::pilot::Pilot;
 use agent::state_file::State;
-use line::{HOME, Line, STEP_MS};
+use agent_testkit::line::{HOME, Line, STEP_MS};
+use agent_testkit::orders::assignment;
 use link::dialect::{MavCmd, MavMessage};
 use model::assignment::{Desired, GroundedWhy, Order};
 use model::ids::NodeName;
 use model::time::Moment;
 use model::units::AltitudeAboveHome;
 use model::vehicle::FlightTruth;
-use orders::assignment;
 use sitl::model::{Autopilot, Fault, VehicleConfig};
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
@@ -104,7 +100,12 @@ fn files(folder: &Path) -> usize {
     std::fs::read_dir(folder).map_or(0, Iterator::count)
 }
 
-impl Line {
+trait Download {
+    fn packets(&self) -> impl Iterator<Item = u64>;
+    fn commanded(&self, wanted: MavCmd) -> Option<u64>;
+}
+
+impl Download for Line {
     fn packets(&self) -> impl Iterator<Item = u64> {
         let packets = self.wrote.iter().filter(|(_, message)| is_packet(message));
         packets.map(|(ms, _)| *ms)

@@ -1,6 +1,6 @@
 //! Coordinators for random runs: the leader, and its predecessor that does not know that it is deposed.
 
-use crate::orders::assignment;
+use agent_testkit::orders::assignment;
 use model::assignment::{Assignment, Desired, Failsafe, GroundedWhy, OnCoordinatorLoss, Order};
 use model::ground::{GroundMark, GroundOrderId};
 use model::ids::{DroneName, DroneUid, Term};

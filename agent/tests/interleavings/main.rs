@@ -8,8 +8,6 @@
 
 mod commander;
 mod oracle;
-#[path = "../support/orders.rs"]
-mod orders;
 mod vehicle;
 mod world;
 

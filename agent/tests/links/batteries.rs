@@ -1,9 +1,9 @@
 //! Vehicles with batteries of which some drive no motors, or one falls silent.
 
-use super::line::{HOME, Line};
-use super::orders::assignment;
 use agent::pilot::Pilot;
 use agent::state_file::State;
+use agent_testkit::line::{HOME, Line};
+use agent_testkit::orders::assignment;
 use link::dialect::MavBatteryFunction as Function;
 use model::assignment::{Desired, Order};
 use model::ids::NodeName;

@@ -1,9 +1,9 @@
 //! A ground station sets home while the vehicle flies.
 
-use super::line::{HOME, Line};
-use super::orders::assignment;
 use agent::pilot::Pilot;
 use agent::state_file::State;
+use agent_testkit::line::{HOME, Line};
+use agent_testkit::orders::assignment;
 use link::dialect::{COMMAND_LONG_DATA, MavCmd, MavMessage};
 use mavlink::{MAVLinkV2MessageRaw, MavHeader};
 use model::assignment::{Assignment, Desired, Order};

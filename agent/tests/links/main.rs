@@ -4,9 +4,6 @@
 
 mod batteries;
 mod home;
-mod line;
-#[path = "../support/orders.rs"]
-mod orders;
 mod stopped;
 mod world;
 

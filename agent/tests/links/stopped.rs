@@ -1,9 +1,9 @@
 //! An agent whose process stops for a while, as in a debugger, a frozen container or without memory.
 
-use super::line::{HOME, Line};
-use super::orders::assignment;
 use agent::pilot::Pilot;
 use agent::state_file::State;
+use agent_testkit::line::{HOME, Line};
+use agent_testkit::orders::assignment;
 use link::dialect::{MavCmd, MavMessage};
 use model::assignment::{Desired, Order};
 use model::ids::NodeName;

@@ -1,9 +1,9 @@
 //! A pilot that is its vehicle's ground station, and the orders of successive coordinators.
 
-use crate::line::{HOME, Line};
-use crate::orders::assignment;
 use agent::pilot::Pilot;
 use agent::state_file::State;
+use agent_testkit::line::{HOME, Line};
+use agent_testkit::orders::assignment;
 use link::dialect::{MavCmd, MavMessage};
 use model::assignment::{Assignment, Desired, Failsafe, Order, Preflight};
 use model::ids::{NodeName, Term};

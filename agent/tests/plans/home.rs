@@ -1,6 +1,7 @@
 //! Somebody moves home while the vehicle flies its plan.
 
 use super::*;
+use agent_testkit::line::STEP_MS;
 
 fn lower_home(down_m: f64) -> sitl::model::Wgs84 {
     sitl::model::Wgs84 {
@@ -18,7 +19,7 @@ fn a_plan_above_home_stops_when_home_is_lowered_and_goes_on_once_it_is_set_back(
         line.vehicle.move_home(lower_home(30.0));
         line.until("stopped", 10, |line| !progress(line).flying);
         let mut lowest = f64::MAX;
-        for _ in 0..60_000 / line::STEP_MS {
+        for _ in 0..60_000 / STEP_MS {
             line.step();
             lowest = lowest.min(line.vehicle.truth().height_m);
         }

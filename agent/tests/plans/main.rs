@@ -6,16 +6,13 @@
 mod again;
 mod home;
 mod killed;
-#[path = "../links/line.rs"]
-mod line;
-#[path = "../support/orders.rs"]
-mod orders;
 mod others;
 mod refused;
 
 use agent::pilot::Pilot;
 use agent::state_file::State;
-use line::{HOME, Line};
+use agent_testkit::line::{HOME, Line};
+use agent_testkit::orders::assignment;
 use link::dialect::{MavCmd, MavMessage, MavMissionType};
 use model::assignment::{Assignment, Desired, GroundedWhy, Order};
 use model::geo::shifted;
@@ -27,7 +24,6 @@ use model::reported_flight::SoFar;
 use model::time::Moment;
 use model::units::{AltitudeAboveHome, SystemId, Wgs84};
 use model::vehicle::FlightTruth;
-use orders::assignment;
 use sitl::model::{Autopilot, VehicleConfig};
 
 const BOTH: [Autopilot; 2] = [Autopilot::ArduPilot, Autopilot::Px4];

@@ -4,11 +4,10 @@
 
 #[path = "../support/on_real_autopilots.rs"]
 mod on_real_autopilots;
-#[path = "../support/orders.rs"]
-mod orders;
 mod station;
 
 use agent::uplink::FromUplink;
+use agent_testkit::orders::assignment;
 use link::Tap;
 use link::raw::Direction;
 use model::alarm::Cause;
@@ -21,7 +20,6 @@ use model::report::{Activity, HandsOff, Report};
 use model::units::{AltitudeAboveHome, SystemId};
 use model::vehicle::FlightTruth;
 use on_real_autopilots::{Agent, HERE, Station, autopilots, say, url};
-use orders::assignment;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use testkit::autopilots::{Autopilot, Stack};

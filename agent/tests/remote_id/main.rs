@@ -3,14 +3,10 @@
 //! `agent/src/remote_id/tests.rs` does.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
-#[path = "../links/line.rs"]
-mod line;
-#[path = "../support/orders.rs"]
-mod orders;
-
 use agent::pilot::Pilot;
 use agent::state_file::State;
-use line::{HOME, Line};
+use agent_testkit::line::{HOME, Line};
+use agent_testkit::orders::assignment;
 use link::dialect::{MavMessage, MavOdidArmStatus, OPEN_DRONE_ID_ARM_STATUS_DATA};
 use link::{Frame, LinkEvent};
 use mavlink::MavHeader;
@@ -23,7 +19,6 @@ use model::remote_id::{
 use model::time::Moment;
 use model::units::{AltitudeAboveHome, SystemId};
 use model::vehicle::FlightTruth;
-use orders::assignment;
 use sitl::model::{Autopilot, VehicleConfig};
 use sitl::wire::{Address, Incoming, RemoteIdMessage, Request};
 use std::time::Duration;

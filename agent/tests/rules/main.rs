@@ -2,15 +2,12 @@
 //! by step, as `agent/src/rules/tests.rs` does.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
-#[path = "../links/line.rs"]
-mod line;
-#[path = "../support/orders.rs"]
-mod orders;
 mod versions;
 
 use agent::pilot::Pilot;
 use agent::state_file::State;
-use line::{HOME, Line};
+use agent_testkit::line::{HOME, Line};
+use agent_testkit::orders::assignment;
 use link::dialect::{MavCmd, MavMessage};
 use model::assignment::{Assignment, Desired, Failsafe, GroundedWhy, Order, Preflight};
 use model::geo::shifted;
@@ -21,7 +18,6 @@ use model::rules::{
 use model::time::Moment;
 use model::units::{AltitudeAboveHome, SystemId, Wgs84};
 use model::vehicle::FlightTruth;
-use orders::assignment;
 use sitl::model::{Autopilot, VehicleConfig};
 
 /// `navigator_geofence_invalid_against_home`.

@@ -1,8 +1,8 @@
 //! Versions of autopilots with different names and units for one parameter.
 
-use super::orders::assignment;
 use super::{FLY, HOME, Line, is_up, pilot, report, rules};
 use agent::state_file::State;
+use agent_testkit::orders::assignment;
 use link::dialect::MavMessage;
 use model::assignment::{Assignment, Failsafe, Order, Preflight};
 use model::rules::{DeviationWhy, Rules};

@@ -15,7 +15,7 @@ use testkit::control_plane::workspace_root;
 
 /// Arrows point down: programs, then wire crates, then the domain. `cli` composes programs, `tests` and `xtask` start
 /// them by `testkit`; no crate uses those.
-const ARROWS: [(&str, &[&str]); 18] = [
+const ARROWS: [(&str, &[&str]); 19] = [
     ("model", &[]),
     ("fleet", &["model"]),
     ("crds", &["fleet", "model"]),
@@ -52,6 +52,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
         ],
     ),
     ("testkit", &[]),
+    ("agent-testkit", &["agent", "link", "model", "sitl"]),
     ("tests", &["agent", "crds", "model", "proto", "testkit", "trust"]),
     ("xtask", &["testkit"]),
 ];

@@ -1,0 +1,9 @@
+//! The base of the tests of the agent: orders, a pilot without its shell, and a pilot on a line to a simulated vehicle.
+//!
+//! Must not: have tests of its own, or decide what the agent must do; its tests do.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
+
+pub mod alone;
+pub mod line;
+pub mod orders;

@@ -3,12 +3,8 @@
 //! autopilot (see tests/README.md) it prints `skipped:` and passes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
-mod support {
-    #[allow(dead_code, reason = "shared with tests that have a ground station")]
-    pub mod on_real_autopilots;
-}
-
 use agent::uplink::{FromUplink, Outward};
+use agent_testkit::on_real_autopilots::{Agent, say, url};
 use agent_testkit::orders::assignment;
 use link::dialect::{
     HEARTBEAT_DATA, MavAutopilot, MavMessage, MavOdidArmStatus, MavType, OPEN_DRONE_ID_ARM_STATUS_DATA,
@@ -21,7 +17,6 @@ use model::report::Report;
 use model::units::{Address, AltitudeAboveHome};
 use model::vehicle::FlightTruth;
 use std::time::{Duration, Instant};
-use support::on_real_autopilots::{Agent, say, url};
 use testkit::autopilots::{Autopilot, Firmware, Instance, Settings, Stack};
 use tokio::sync::watch;
 

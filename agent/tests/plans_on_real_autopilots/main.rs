@@ -2,16 +2,12 @@
 //! Without an autopilot (see tests/README.md) each test prints `skipped:` and passes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
-#[path = "../support/on_real_autopilots.rs"]
-mod on_real_autopilots;
-mod station;
-
 use agent::uplink::FromUplink;
-use agent_testkit::orders::assignment;
+use agent_testkit::on_real_autopilots::{Agent, HERE, Station, autopilots, say, url};
 use link::Tap;
 use link::raw::Direction;
 use model::alarm::Cause;
-use model::assignment::{Assignment, Desired, GroundedWhy, Order};
+use model::assignment::{Desired, GroundedWhy};
 use model::failsafe::{Diversion, Diverted};
 use model::geo::{offset, shifted};
 use model::plan::item::{self, Item};
@@ -19,9 +15,8 @@ use model::plan::{FlightPlan, PlanState};
 use model::report::{Activity, HandsOff, Report};
 use model::units::{AltitudeAboveHome, SystemId};
 use model::vehicle::FlightTruth;
-use on_real_autopilots::{Agent, HERE, Station, autopilots, say, url};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use testkit::autopilots::{Autopilot, Stack};
 
 const FLY: Desired = Desired::Flying {
@@ -35,38 +30,6 @@ async fn begin(autopilot: &Autopilot, dir: &Path) -> Agent {
     let agent = Agent::start(autopilot, dir, Some(SystemId(254)));
     agent.tell(FromUplink::Opened).await;
     agent
-}
-
-impl Agent {
-    async fn tell(&self, word: FromUplink) {
-        self.orders.send(word).await.unwrap();
-    }
-
-    async fn order(&self, generation: i64, desired: Desired, plan: &FlightPlan, resume_after: u32) {
-        let order = Order::Assigned(Assignment {
-            plan: Some(plan.digest.clone()),
-            resume_after,
-            ..assignment(generation, desired)
-        });
-        self.tell(FromUplink::Order(Box::new(order))).await;
-    }
-
-    fn report(&self) -> Option<Report> {
-        self.reports.borrow().report.clone()
-    }
-
-    async fn until(&self, what: &str, within_s: u64, holds: impl Fn(&Report) -> bool) -> f64 {
-        let began = Instant::now();
-        while !self.report().is_some_and(|report| holds(&report)) {
-            assert!(
-                began.elapsed().as_secs() < within_s,
-                "not within {within_s} s: {what}; {:#?}",
-                self.report()
-            );
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        began.elapsed().as_secs_f64()
-    }
 }
 
 fn ours(tap: &mut Tap) -> Vec<u32> {

@@ -2,56 +2,21 @@
 //! behind. Without an autopilot (see tests/README.md) each test prints `skipped:` and passes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
-#[path = "../support/on_real_autopilots.rs"]
-mod on_real_autopilots;
-mod station;
 mod traps;
 
-use agent::uplink::FromUplink;
+use agent_testkit::on_real_autopilots::{Agent, HERE, Station, autopilots, say, url};
 use link::Tap;
 use link::raw::Direction;
 use model::geo::shifted;
 use model::ids::Term;
 use model::rules::{
-    DeviationWhy, Enforce, Fence, FenceState, Outline, Rules, RulesDigest, RulesReport, Shape, Side, WantedParameter,
+    DeviationWhy, Enforce, Fence, FenceState, Outline, Rules, RulesDigest, Shape, Side, WantedParameter,
 };
 use model::units::{Meters, Wgs84};
-use on_real_autopilots::{Agent, HERE, Station, autopilots, say, url};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::time::{Duration, Instant};
 use testkit::autopilots::{Autopilot, Stack};
-
-impl Agent {
-    async fn give(&self, rules: Rules) {
-        self.orders.send(FromUplink::Rules(rules)).await.unwrap();
-    }
-
-    fn rules(&self) -> Option<RulesReport> {
-        self.reports.borrow().report.as_ref().map(|report| report.rules.clone())
-    }
-
-    async fn until(&self, what: &str, within_s: u64, holds: impl Fn(&RulesReport) -> bool) -> Duration {
-        let began = Instant::now();
-        while !self.rules().is_some_and(|rules| holds(&rules)) {
-            assert!(
-                began.elapsed().as_secs() < within_s,
-                "not within {within_s} s: {what}; {:#?}",
-                self.rules()
-            );
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        began.elapsed()
-    }
-
-    async fn until_in_force(&self, digest: &str) -> Duration {
-        let digest = RulesDigest(digest.to_owned());
-        self.until("rules in force", 90, |rules| {
-            rules.in_force && rules.held.as_ref() == Some(&digest)
-        })
-        .await
-    }
-}
 
 /// Our messages about plans and parameters, and the autopilot's about plans.
 fn count(tap: &mut Tap) -> (usize, usize) {
@@ -150,7 +115,7 @@ async fn rules_come_in_force_traps_are_named_drift_is_mended_and_values_are_give
         assert_eq!(station.fence().await.len(), 5, "{stack}");
 
         count(&mut tap);
-        let changed = agent.until("the same again", 1, |rules| rules.in_force).await;
+        let changed = agent.until_rules("the same again", 1, |rules| rules.in_force).await;
         assert!(changed < Duration::from_secs(1));
         tokio::time::sleep(Duration::from_secs(10)).await;
         let (ours, _) = count(&mut tap);
@@ -169,7 +134,7 @@ async fn rules_come_in_force_traps_are_named_drift_is_mended_and_values_are_give
 
         station.upload_square(30.0).await;
         agent
-            .until("the drift to be noticed", 10, |rules| !rules.in_force)
+            .until_rules("the drift to be noticed", 10, |rules| !rules.in_force)
             .await;
         let took = agent.until_in_force("second").await;
         say(&format!(
@@ -179,7 +144,7 @@ async fn rules_come_in_force_traps_are_named_drift_is_mended_and_values_are_give
         let (name, value) = parameters(stack)[1];
         station.set_float(name, 33.0).await;
         agent
-            .until("the drift to be noticed", 10, |rules| !rules.in_force)
+            .until_rules("the drift to be noticed", 10, |rules| !rules.in_force)
             .await;
         let took = agent.until_in_force("second").await;
         say(&format!(
@@ -193,14 +158,14 @@ async fn rules_come_in_force_traps_are_named_drift_is_mended_and_values_are_give
         };
         agent.give(rules("too many", vec![too_many], &[])).await;
         agent
-            .until("too many items to be refused", 30, |rules| {
+            .until_rules("too many items to be refused", 30, |rules| {
                 matches!(&rules.fence, FenceState::Refused(words) if words.contains("storage size") || words.contains("no room"))
             })
             .await;
         if stack == Stack::Px4 {
             agent.give(rules("elsewhere", vec![square(60.0, 1000.0)], &[])).await;
             agent
-                .until("a fence without home to be named", 30, |rules| {
+                .until_rules("a fence without home to be named", 30, |rules| {
                     matches!(&rules.fence, FenceState::Refused(words) if words.contains("doesn't contain Home"))
                 })
                 .await;
@@ -212,7 +177,7 @@ async fn rules_come_in_force_traps_are_named_drift_is_mended_and_values_are_give
         };
         agent.give(rules("odd", vec![], odd)).await;
         agent
-            .until("each odd parameter to be refused", 60, |rules| {
+            .until_rules("each odd parameter to be refused", 60, |rules| {
                 let refused = |name: &str| {
                     let mut all = rules.deviations.iter();
                     all.any(|d| d.name == name && matches!(d.why, DeviationWhy::Refused(_)))

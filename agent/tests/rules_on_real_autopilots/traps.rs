@@ -2,7 +2,7 @@
 //! parameter that counts only after a reboot.
 
 use super::{Agent, HERE, autopilots, hole, parameters, rules, say, square, url};
-use crate::on_real_autopilots::Station;
+use agent_testkit::on_real_autopilots::Station;
 use model::geo::shifted;
 use model::rules::{DeviationWhy, FenceState, Outline, Shape, Side};
 use model::units::Meters;
@@ -31,7 +31,7 @@ async fn is_a_trap(agent: &Agent, station: &mut Station, stack: Stack, name: &st
     let words = match stack {
         Stack::Px4 => {
             agent
-                .until(name, 30, |rules| {
+                .until_rules(name, 30, |rules| {
                     matches!(&rules.fence, FenceState::Refused(words) if words.contains("doesn't contain Home"))
                 })
                 .await;
@@ -88,7 +88,7 @@ async fn what_no_compiled_fence_holds_is_a_trap_on_the_real_one_and_is_named() {
             .await;
         let began = Instant::now();
         agent
-            .until("circle first", 30, |rules| {
+            .until_rules("circle first", 30, |rules| {
                 let held = rules.held.as_ref().is_some_and(|held| held.0 == "circle first");
                 held && (rules.in_force || matches!(&rules.fence, FenceState::Refused(_)))
             })
@@ -106,7 +106,7 @@ async fn what_no_compiled_fence_holds_is_a_trap_on_the_real_one_and_is_named() {
         };
         agent.give(rules("reboot", vec![], &[(name, value)])).await;
         agent
-            .until("the reboot to be asked for", 60, |rules| {
+            .until_rules("the reboot to be asked for", 60, |rules| {
                 let mut all = rules.deviations.iter();
                 !rules.in_force && all.any(|d| d.name == name && d.why == DeviationWhy::NeedsReboot)
             })

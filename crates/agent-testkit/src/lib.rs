@@ -1,4 +1,5 @@
-//! The base of the tests of the agent: orders, a pilot without its shell, and a pilot on a line to a simulated vehicle.
+//! The base of the tests of the agent: orders, a pilot without its shell, a pilot on a line to a simulated vehicle, an
+//! agent on a real autopilot.
 //!
 //! Must not: have tests of its own, or decide what the agent must do; its tests do.
 
@@ -6,4 +7,5 @@
 
 pub mod alone;
 pub mod line;
+pub mod on_real_autopilots;
 pub mod orders;

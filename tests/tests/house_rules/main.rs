@@ -52,7 +52,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
         ],
     ),
     ("testkit", &[]),
-    ("agent-testkit", &["agent", "link", "model", "sitl"]),
+    ("agent-testkit", &["agent", "link", "model", "sitl", "testkit"]),
     ("tests", &["agent", "crds", "model", "proto", "testkit", "trust"]),
     ("xtask", &["testkit"]),
 ];

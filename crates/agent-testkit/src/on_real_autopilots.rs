@@ -1,4 +1,7 @@
-//! Shared by tests on real autopilots: an agent, and a ground station on another link of its autopilot.
+//! For tests on real autopilots: an agent, and a ground station on another link of its autopilot.
+
+mod plans;
+mod rules;
 
 use agent::clock::Clock;
 use agent::pilot::Pilot;

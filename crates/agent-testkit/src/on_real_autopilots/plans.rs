@@ -1,8 +1,46 @@
-//! A ground station on another link of the autopilot, which changes things by itself.
+//! For tests of plans: orders and reports of the agent, and a ground station that changes things by itself.
 
-use super::on_real_autopilots::Station;
+use super::{Agent, Station};
+use crate::orders::assignment;
+use agent::uplink::FromUplink;
 use link::dialect::*;
+use model::assignment::{Assignment, Desired, Order};
+use model::plan::FlightPlan;
+use model::report::Report;
+use std::time::{Duration, Instant};
 use testkit::autopilots::Stack;
+
+impl Agent {
+    pub async fn tell(&self, word: FromUplink) {
+        self.orders.send(word).await.unwrap();
+    }
+
+    pub async fn order(&self, generation: i64, desired: Desired, plan: &FlightPlan, resume_after: u32) {
+        let order = Order::Assigned(Assignment {
+            plan: Some(plan.digest.clone()),
+            resume_after,
+            ..assignment(generation, desired)
+        });
+        self.tell(FromUplink::Order(Box::new(order))).await;
+    }
+
+    pub fn report(&self) -> Option<Report> {
+        self.reports.borrow().report.clone()
+    }
+
+    pub async fn until(&self, what: &str, within_s: u64, holds: impl Fn(&Report) -> bool) -> f64 {
+        let began = Instant::now();
+        while !self.report().is_some_and(|report| holds(&report)) {
+            assert!(
+                began.elapsed().as_secs() < within_s,
+                "not within {within_s} s: {what}; {:#?}",
+                self.report()
+            );
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        began.elapsed().as_secs_f64()
+    }
+}
 
 impl Station {
     /// BRAKE, or a return.

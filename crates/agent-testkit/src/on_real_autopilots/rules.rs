@@ -1,10 +1,43 @@
-//! A ground station on another link of the autopilot, which reads and changes things by itself.
+//! For tests of rules: rules and reports of the agent, and a ground station that reads and changes things by itself.
 
-use super::on_real_autopilots::{Station, heartbeat};
+use super::{Agent, Station, heartbeat};
+use agent::uplink::FromUplink;
 use link::dialect::*;
+use model::rules::{Rules, RulesDigest, RulesReport};
 use std::time::{Duration, Instant};
 
 const FENCE: MavMissionType = MavMissionType::MAV_MISSION_TYPE_FENCE;
+
+impl Agent {
+    pub async fn give(&self, rules: Rules) {
+        self.orders.send(FromUplink::Rules(rules)).await.unwrap();
+    }
+
+    pub fn rules(&self) -> Option<RulesReport> {
+        self.reports.borrow().report.as_ref().map(|report| report.rules.clone())
+    }
+
+    pub async fn until_rules(&self, what: &str, within_s: u64, holds: impl Fn(&RulesReport) -> bool) -> Duration {
+        let began = Instant::now();
+        while !self.rules().is_some_and(|rules| holds(&rules)) {
+            assert!(
+                began.elapsed().as_secs() < within_s,
+                "not within {within_s} s: {what}; {:#?}",
+                self.rules()
+            );
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        began.elapsed()
+    }
+
+    pub async fn until_in_force(&self, digest: &str) -> Duration {
+        let digest = RulesDigest(digest.to_owned());
+        self.until_rules("rules in force", 90, |rules| {
+            rules.in_force && rules.held.as_ref() == Some(&digest)
+        })
+        .await
+    }
+}
 
 impl Station {
     pub async fn arm(&mut self, arm: bool) -> (Option<MavResult>, Vec<String>) {

@@ -1,13 +1,7 @@
 //! The agent flown against a scripted autopilot in paused time: pilot, shell, link and disk together.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
-#![allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a scripted vehicle, not a real one"
-)]
 
 mod accuracy;
-mod autopilot;
 mod autopilot_failsafes;
 mod deviations;
 mod full_disk;
@@ -22,8 +16,8 @@ use agent::pilot::Pilot;
 use agent::shell::{Blocking, Ending, Wiring, fly};
 use agent::state_file::Store;
 use agent::uplink::{FromUplink, Outward};
+use agent_testkit::autopilot::{self, HOME_AMSL, Kind, Shared, World};
 use agent_testkit::orders::assignment;
-use autopilot::{HOME_AMSL, Kind, Shared, World};
 use futures::future::BoxFuture;
 use link::dialect::{MavCmd, MavLandedState};
 use link::transport::{OpenError, Opener, Wire};

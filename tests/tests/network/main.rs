@@ -19,9 +19,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
 mod api;
-#[allow(dead_code, reason = "it can do more than these runs need")]
-#[path = "../../../agent/tests/flight/autopilot.rs"]
-mod autopilot;
 mod coordinator;
 mod ledger;
 mod node;

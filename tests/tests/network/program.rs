@@ -1,12 +1,12 @@
 //! A program that flies a vehicle by fast set-points, through the hub of its agent, and ends with its agent.
 
-use crate::autopilot::{self, Kind};
 use crate::vehicle::{Spot, Vehicle};
 use agent::gcs::counters::Counters;
 use agent::gcs::guest::GuestAdmission;
 use agent::gcs::hub::{Hub, Out, write_out};
 use agent::gcs::lease::Lease;
 use agent::gcs::switch::{Policy, Rights};
+use agent_testkit::autopilot::{self, Kind};
 use link::LinkHandle;
 use link::dialect::{
     COMMAND_LONG_DATA, HEARTBEAT_DATA, MavAutopilot, MavCmd, MavFrame, MavMessage, MavType, PositionTargetTypemask,

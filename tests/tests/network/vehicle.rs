@@ -1,7 +1,7 @@
 //! The vehicle of a node: a scripted autopilot, which stays above its home, or one of the simulator, which flies.
 
-use crate::autopilot;
 use crate::wire::RulesWire;
+use agent_testkit::autopilot;
 use link::decode::decode;
 use link::dialect::{MavCmd, MavMessage};
 use link::framing::Framer;

@@ -1,7 +1,6 @@
 //! One random run: a Swarm, two coordinators, some nodes, and all possible faults between them. Must not: judge.
 
 use crate::api::{Cluster, Way};
-use crate::autopilot;
 use crate::coordinator;
 use crate::node::{Node, lie};
 use crate::oracle::lent::Lent;
@@ -10,6 +9,7 @@ use crate::oracle::{Oracle, Tally};
 use crate::program::Program;
 use crate::station::{self, PersonOrder};
 use crate::vehicle::Vehicle;
+use agent_testkit::autopilot;
 use formation::Formations;
 pub use formation::Size;
 use futures::StreamExt;

@@ -3,10 +3,10 @@
 //! 15. A vehicle with ordered airspace for a program stays in it, from its arrival until that is no part of its last
 //!     order. Where its agent ends, it may fly on by its last set-point until the autopilot notices and it has stopped.
 
-use crate::autopilot::Kind;
 use crate::node::Node;
 use crate::program::{Program, Volume};
 use crate::vehicle::Spot;
+use agent_testkit::autopilot::Kind;
 use model::assignment::Order;
 use std::time::Duration;
 

@@ -3,10 +3,10 @@
 
 use super::gate::{DRONES, condition, corner};
 use super::{COORDINATORS, DRAW, Ends, LOOKED_AFTER, ON_STATION, Run};
-use crate::autopilot::Kind;
 use crate::node::Node;
 use crate::program::Volume;
 use crate::vehicle::Spot;
+use agent_testkit::autopilot::Kind;
 use http::Method;
 use rand::RngExt;
 use serde_json::{Value, json};

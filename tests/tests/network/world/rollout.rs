@@ -3,9 +3,9 @@
 
 use super::rules::PROFILES;
 use super::{DRAW, HOLDING, Run};
-use crate::autopilot::Kind;
 use crate::oracle::rules::{GEOFENCES, is_on_all};
 use crate::vehicle::Spot;
+use agent_testkit::autopilot::Kind;
 use http::Method;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

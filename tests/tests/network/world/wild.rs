@@ -17,10 +17,10 @@ mod swarm;
 
 use super::gate::{DRONES, condition, corner};
 use super::{ON_STATION, Run};
-use crate::autopilot::Kind;
 use crate::oracle::separation::own_return::OwnReturns;
 use crate::station::PersonOrder;
 use crate::vehicle::{Spot, Vehicle};
+use agent_testkit::autopilot::Kind;
 use fences::Fences;
 use http::Method;
 use liars::{Liar, Lie};

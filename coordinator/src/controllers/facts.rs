@@ -14,22 +14,20 @@ use crate::controllers::upgrade::Upgrades;
 use crate::ground::{self, Ground as GroundOrders};
 use crate::leadership::leading::Leadership;
 use crate::sessions::Sessions;
-use crds::drone::{OnCoordinatorLoss as Loss, OnLowBattery as Low, Preflight as PreflightPolicy};
 use crds::{Drone, labels};
 use fleet::planning::drone::{Claimed, Facts, Ground, desire};
 use fleet::planning::node_use::{self, Lift, NoLift, NodeUse};
 use kube::ResourceExt;
-use model::assignment::{Failsafe, Held, OnCoordinatorLoss, OnLowBattery, Preflight, USUAL_RESERVE};
+use model::assignment::{Held, Preflight};
 use model::ground::GroundMark;
 use model::ids::{DroneName, DroneUid, NodeName};
 use model::report::Report;
 use model::reported_flight::{ReportedFlight, SoFar};
 use model::rules::{RulesClearance, clearance};
 use model::time::Moment;
-use model::units::{AltitudeAboveHome, Percent};
+use model::units::AltitudeAboveHome;
 use model::vehicle::FlightTruth;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Sources of the facts. Cheap to clone; clones share state.
 #[derive(Clone, Debug)]
@@ -140,8 +138,7 @@ pub fn serving_node<'a>(observer: &Observer, snapshot: &'a DroneSnapshot) -> Opt
 
 /// Whether preflight keeps the vehicle of `drone` on the ground.
 pub(super) fn refuses(drone: &Drone) -> bool {
-    let failsafe = drone.spec.failsafe.as_ref();
-    failsafe.is_some_and(|failsafe| failsafe.preflight == PreflightPolicy::Refuse)
+    drone.failsafe().preflight == Preflight::Refuse
 }
 
 /// `report` is the one of the Drone's agent.
@@ -232,33 +229,7 @@ pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -
         },
         altitude,
         waits_for: kept.map(|why| (asked, why)),
-        failsafe: drone
-            .spec
-            .failsafe
-            .as_ref()
-            .map_or_else(Failsafe::default, |failsafe| Failsafe {
-                on_coordinator_loss: match failsafe.on_coordinator_loss {
-                    Loss::Continue => OnCoordinatorLoss::Continue,
-                    Loss::Hold => OnCoordinatorLoss::Hold,
-                    Loss::Return => OnCoordinatorLoss::Return,
-                    Loss::Land => OnCoordinatorLoss::Land,
-                },
-                after: Duration::from_secs(u64::try_from(failsafe.coordinator_loss_seconds).unwrap_or(60)),
-                on_low_battery: match failsafe.on_low_battery {
-                    Low::Continue => OnLowBattery::Continue,
-                    Low::Return => OnLowBattery::Return,
-                    Low::Land => OnLowBattery::Land,
-                },
-                reserve: u8::try_from(failsafe.reserve_percent)
-                    .ok()
-                    .and_then(Percent::new)
-                    .unwrap_or(USUAL_RESERVE),
-                preflight: match failsafe.preflight {
-                    PreflightPolicy::Ignore => Preflight::Ignore,
-                    PreflightPolicy::Warn => Preflight::Warn,
-                    PreflightPolicy::Refuse => Preflight::Refuse,
-                },
-            }),
+        failsafe: drone.failsafe(),
         resume_after: u32::try_from(drone.spec.resume_after_takeovers).unwrap_or(0),
         ground_mark,
         reported_flight: reported_flight(drone),

@@ -1,5 +1,7 @@
 //! `Drone`: a request that one vehicle flies, and what is known of that vehicle.
 
+mod convert;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::{CustomResource, KubeSchema};
 use model::lent::Room;

@@ -6,7 +6,7 @@
 use crate::cluster::events::Note;
 use crate::cluster::world::of_the_wall;
 use crate::controllers::airspace::{Airspace, SiteRules};
-use crate::controllers::facts::{Observer, facts_with, refuses};
+use crate::controllers::facts::{Observer, facts_of, node_of, refuses};
 use crate::controllers::plans::PlanOf;
 use crate::metrics::Metrics;
 use crds::Drone;
@@ -206,10 +206,6 @@ fn shown(airspace: &Airspace, gathered: &BTreeMap<NodeName, Gathered>, now: Mome
     .collect()
 }
 
-fn node_of(drone: &Drone) -> Option<NodeName> {
-    NodeName::parse(drone.spec.node_name.as_deref()?).ok()
-}
-
 /// All vehicles that are connected or serve a Drone, the ways of their plans, and their altitude changes.
 fn gather(
     observer: &Observer,
@@ -235,7 +231,7 @@ fn gather(
         let report = all
             .get(&node)
             .and_then(|one| one.report.as_ref().map(|(report, _)| Arc::clone(report)));
-        let facts = facts_with(observer, drone, report.as_deref());
+        let facts = facts_of(observer, drone, report.as_deref());
         // Also one whose claim a person removed: its vehicle may be in the air, and not be heard.
         if !observer.world().has_node(drone, None) {
             continue;

@@ -1,4 +1,5 @@
-//! Facts of one Drone: its object, its claim, its ground orders, its agent's report. Must not: call the API.
+//! Facts of one Drone: its object, its claim, its ground orders, its agent's report, gathered for [`fleet::planning::drone::assess`]. Must
+//! not: decide, or call the API.
 
 use crate::cluster::Cluster;
 use crate::cluster::key::Key;
@@ -7,29 +8,28 @@ use crate::controllers::airspace::Airspace;
 use crate::controllers::flight_traces::FlightTraces;
 use crate::controllers::node_operators::NodeOperators;
 use crate::controllers::node_rules::NodeRules;
-use crate::controllers::plans::{self, Missions, PlanOf, is_ready};
+use crate::controllers::plans::{self, Missions};
 use crate::controllers::reported_flight;
 use crate::controllers::takeoff_slots::TakeoffSlots;
 use crate::controllers::upgrade::Upgrades;
 use crate::ground::{self, Ground as GroundOrders};
 use crate::leadership::leading::Leadership;
 use crate::sessions::Sessions;
-use crds::drone::{OnCoordinatorLoss as Loss, OnLowBattery as Low, Preflight as PreflightPolicy};
 use crds::{Drone, labels};
-use fleet::planning::drone::{Claimed, Facts, Ground, desire};
-use fleet::planning::node_use::{self, Lift, NoLift, NodeUse};
+use fleet::planning::drone::assess::{
+    AirspaceClearance, BoundNode, MissionPlan, Observations, OwnerSwarm, assess, holds_above_home,
+};
+use fleet::planning::drone::{Claimed, Facts, Ground};
+use fleet::planning::node_use::{Lift, NoLift, NodeUse};
 use kube::ResourceExt;
-use model::assignment::{Failsafe, Held, OnCoordinatorLoss, OnLowBattery, Preflight, USUAL_RESERVE};
+use model::assignment::Preflight;
 use model::ground::GroundMark;
 use model::ids::{DroneName, DroneUid, NodeName};
 use model::report::Report;
-use model::reported_flight::{ReportedFlight, SoFar};
-use model::rules::{RulesClearance, clearance};
 use model::time::Moment;
-use model::units::{AltitudeAboveHome, Percent};
+use model::units::AltitudeAboveHome;
 use model::vehicle::FlightTruth;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Sources of the facts. Cheap to clone; clones share state.
 #[derive(Clone, Debug)]
@@ -73,13 +73,9 @@ pub struct DroneSnapshot {
 
 impl DroneSnapshot {
     pub fn of(observer: &Observer, drone: Arc<Drone>) -> Self {
-        let node = drone
-            .spec
-            .node_name
-            .as_deref()
-            .and_then(|node| NodeName::parse(node).ok());
-        let report = report(observer, &drone);
-        let facts = facts_with(observer, &drone, report.as_deref());
+        let node = node_of(&drone);
+        let report = node.as_ref().and_then(|node| observer.sessions.current(node));
+        let facts = facts_of(observer, &drone, report.as_deref());
         Self {
             key: Key::of(drone.as_ref()),
             drone,
@@ -123,10 +119,9 @@ impl DroneSnapshot {
     }
 }
 
-/// On the agent's open session.
-fn report(observer: &Observer, drone: &Drone) -> Option<Arc<Report>> {
-    let node = NodeName::parse(drone.spec.node_name.as_deref()?).ok()?;
-    observer.sessions.current(&node)
+/// The node that it is bound to, if a node can have that name.
+pub(super) fn node_of(drone: &Drone) -> Option<NodeName> {
+    NodeName::parse(drone.spec.node_name.as_deref()?).ok()
 }
 
 /// The node whose vehicle serves the Drone ([`World::has_node`](crate::cluster::world::World::has_node)). A Drone that merely names a node
@@ -140,208 +135,104 @@ pub fn serving_node<'a>(observer: &Observer, snapshot: &'a DroneSnapshot) -> Opt
 
 /// Whether preflight keeps the vehicle of `drone` on the ground.
 pub(super) fn refuses(drone: &Drone) -> bool {
-    let failsafe = drone.spec.failsafe.as_ref();
-    failsafe.is_some_and(|failsafe| failsafe.preflight == PreflightPolicy::Refuse)
+    drone.failsafe().preflight == Preflight::Refuse
 }
 
 /// `report` is the one of the Drone's agent.
-pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -> Facts {
-    let me = uid(drone);
-    let claim = drone
-        .spec
-        .node_name
-        .as_deref()
-        .and_then(|node| observer.world().claim(node));
-    let swarm = match owner(drone) {
-        // Orphaned: its Swarm may have been grounded, which is unknown now. Airborne vehicles go on, the others stay on the ground.
-        None if drone.labels().contains_key(labels::SWARM) => None,
-        // The same without its Mission; while that exists, it has no say in this.
-        None if drone.labels().contains_key(labels::MISSION) && plans::owner(drone).is_none() => None,
-        None => Some(false),
-        Some(_) => observer.world().swarm_of(drone).map(|swarm| swarm.spec.grounded),
-    };
+pub fn facts_of(observer: &Observer, drone: &Drone, report: Option<&Report>) -> Facts {
+    let node = node_of(drone);
+    let observed = observe(observer, drone, node.as_ref(), report);
+    let cleared = ask_airspace(observer, drone, node.as_ref(), &observed);
+    assess(observed, cleared)
+}
+
+/// Everything but the airspace.
+fn observe<'a>(
+    observer: &Observer,
+    drone: &Drone,
+    node: Option<&NodeName>,
+    report: Option<&'a Report>,
+) -> Observations<'a> {
+    let world = observer.world();
+    let claim = drone.spec.node_name.as_deref().and_then(|node| world.claim(node));
+    let swarm = owner_swarm(observer, drone, report);
     let ground_mark = ground::mark(&observer.ground, drone, report);
     let ordered =
         matches!(ground_mark, Some(GroundMark::Given(_))) || ground::covering(&observer.ground, drone).is_some();
-    let node = drone
-        .spec
-        .node_name
-        .as_deref()
-        .and_then(|node| NodeName::parse(node).ok());
-    let now = observer.leadership.state.now();
-    let over = flight_is_over(drone, report);
-    let planned = observer.missions.plan(drone);
-    let lift = lift(observer, drone, report, over, &planned);
-    let recalled = drone.metadata.deletion_timestamp.is_some() || lift == Lift::Land;
-    let plan = match &planned {
-        PlanOf::Some(planned)
-            if !recalled && observer.airspace.may_name_plan(node.as_ref(), &planned.digest, report) =>
-        {
-            Some(planned.digest.clone())
-        }
-        PlanOf::NoMission | PlanOf::Unknown | PlanOf::None | PlanOf::Some(_) => None,
-    };
-    // Its airspace was claimed for the altitude of its Mission, and anybody may have edited its Drone since.
-    let takeoff = match &planned {
-        PlanOf::Some(planned) => planned.takeoff,
-        PlanOf::NoMission | PlanOf::Unknown | PlanOf::None => drone.spec.takeoff_altitude_meters,
-    };
-    // Without a plan, a vehicle of a Mission may be anywhere: it moves along routes, as one with a station.
-    let strays = plan.is_none() && planned != PlanOf::NoMission;
-    let movement = match strays {
-        false => observer.airspace.movement(drone, node.as_ref(), report, now),
-        true => observer.airspace.way_back(node.as_ref(), report, now),
-    };
-    let asked = AltitudeAboveHome(takeoff);
-    let (altitude, kept) = match (&movement, &plan) {
-        (None, None) => observer.airspace.height(drone, node.as_ref(), report, asked),
-        _ => (asked, None),
-    };
-    let uid = DroneUid(me.to_owned());
-    let waits = desire::waits_for_route(&uid, movement.as_ref(), report)
-        || observer
-            .airspace
-            .keeps_down(drone, plan.as_ref(), node.as_ref(), report);
-    let refuses = refuses(drone);
+    let plan = MissionPlan::from(&observer.missions.plan(drone));
+    let takeoff = AltitudeAboveHome(drone.spec.takeoff_altitude_meters);
+    let bound = node.map(|node| BoundNode {
+        usable: world.node_use(node),
+        upgrades: observer.upgrades.holds(node),
+        forbids_hold: observer.rules.allow(node, None, Some(takeoff)).is_err(),
+    });
     let name = DroneName::from(&Key::of(drone));
-    let rules = node
-        .as_ref()
-        .and_then(|node| observer.rules.named(node, &name, refuses));
-    let policy = if refuses { Preflight::Refuse } else { Preflight::Warn };
-    // The agent checks that, too, unless it is of an older version.
-    let in_force =
-        report.is_none_or(|report| clearance(policy, rules.as_ref(), &report.rules) == RulesClearance::Clear);
-    let lift = match lift {
-        Lift::Free if !in_force && !over => Lift::Stay(NoLift::Rules),
-        lift => lift,
-    };
-    let lift = desire::lift(lift, over, waits);
-    Facts {
-        rules,
-        plan,
-        uid,
+    let strict = refuses(drone);
+    let status = drone.status.as_ref();
+    Observations {
+        rules: node.and_then(|node| observer.rules.named(node, &name, strict)),
+        uid: DroneUid(uid(drone).to_owned()),
         name,
         generation: drone.metadata.generation.unwrap_or_default(),
         deleting: drone.metadata.deletion_timestamp.is_some(),
-        recalled: is_recalled(drone),
         guarded: is_guarded(drone),
-        claim: match claim {
-            Some(claim) if claim.uid == me => Claimed::Ours,
-            Some(_) => Claimed::Other,
-            None => Claimed::Free,
-        },
-        altitude,
-        waits_for: kept.map(|why| (asked, why)),
-        failsafe: drone
-            .spec
-            .failsafe
-            .as_ref()
-            .map_or_else(Failsafe::default, |failsafe| Failsafe {
-                on_coordinator_loss: match failsafe.on_coordinator_loss {
-                    Loss::Continue => OnCoordinatorLoss::Continue,
-                    Loss::Hold => OnCoordinatorLoss::Hold,
-                    Loss::Return => OnCoordinatorLoss::Return,
-                    Loss::Land => OnCoordinatorLoss::Land,
-                },
-                after: Duration::from_secs(u64::try_from(failsafe.coordinator_loss_seconds).unwrap_or(60)),
-                on_low_battery: match failsafe.on_low_battery {
-                    Low::Continue => OnLowBattery::Continue,
-                    Low::Return => OnLowBattery::Return,
-                    Low::Land => OnLowBattery::Land,
-                },
-                reserve: u8::try_from(failsafe.reserve_percent)
-                    .ok()
-                    .and_then(Percent::new)
-                    .unwrap_or(USUAL_RESERVE),
-                preflight: match failsafe.preflight {
-                    PreflightPolicy::Ignore => Preflight::Ignore,
-                    PreflightPolicy::Warn => Preflight::Warn,
-                    PreflightPolicy::Refuse => Preflight::Refuse,
-                },
-            }),
+        grounded: drone.spec.grounded,
+        takeoff,
+        has_station: drone.spec.station.is_some(),
+        failsafe: drone.failsafe(),
         resume_after: u32::try_from(drone.spec.resume_after_takeovers).unwrap_or(0),
+        swarm,
+        has_mission: plans::owner(drone).is_some(),
+        made_by_swarm: drone.labels().contains_key(labels::SWARM),
+        made_by_mission: drone.labels().contains_key(labels::MISSION),
+        marked_recalled: drone.annotations().contains_key(labels::RECALLED),
+        reported_flight: status.map(reported_flight::reported_flight).unwrap_or_default(),
+        same_node: status.is_some_and(|status| status.node_name == drone.spec.node_name),
+        claim: claim.map(|claim| DroneUid(claim.uid)),
+        node: bound,
         ground_mark,
-        reported_flight: reported_flight(drone),
-        forgotten: has_forgotten(drone, report),
-        lift,
-        movement,
-        truth: report.map(|report| report.truth),
-        flown: report.is_some_and(|report| report.so_far != SoFar::Fresh),
-        over,
-        ground: Ground::of(drone.spec.grounded, swarm, ordered),
+        ordered,
+        acts: observer.leadership.state.acts(),
+        plan,
+        report,
     }
 }
 
-/// The hardware is that of the vehicle which it is bound to now, if known.
-fn reported_flight(drone: &Drone) -> ReportedFlight {
-    let Some(kept) = &drone.status else {
-        return ReportedFlight::default();
+fn owner_swarm(observer: &Observer, drone: &Drone, report: Option<&Report>) -> OwnerSwarm {
+    let Some((swarm_uid, _)) = owner(drone) else {
+        return OwnerSwarm::None;
     };
-    let reported = reported_flight::reported_flight(kept);
-    ReportedFlight {
-        hardware: reported.hardware.filter(|_| kept.node_name == drone.spec.node_name),
-        ..reported
-    }
-}
-
-/// Whether the agent that serves `drone` reports less of its flight than before.
-fn has_forgotten(drone: &Drone, report: Option<&Report>) -> bool {
-    let serves = |held: &Held| held.uid.0 == uid(drone);
-    let report = report.filter(|report| report.held.as_ref().is_some_and(serves));
-    report.is_some_and(|report| reported_flight(drone).exceeds(report.takeovers, report.so_far))
-}
-
-/// Whether the deletion of `drone` says nothing of its vehicle: a Mission's own Drones, and those a Swarm marks whose vehicles stand down.
-fn is_recalled(drone: &Drone) -> bool {
-    let of_mission = plans::owner(drone).is_some() || drone.labels().contains_key(labels::MISSION);
-    of_mission || drone.annotations().contains_key(labels::RECALLED)
-}
-
-/// Whether the flight of `drone` has ended by itself, by its agent's report now, or before it lost its memory.
-fn flight_is_over(drone: &Drone, report: Option<&Report>) -> bool {
-    let Some(report) = report else { return false };
-    let serves = |held: &Held| held.uid.0 == uid(drone);
-    match &report.held {
-        Some(held) if serves(held) => report.flight_is_over() || reported_flight(drone).so_far == SoFar::Killed,
-        Some(_) => false,
-        None => {
-            matches!(reported_flight(drone).so_far, SoFar::Over | SoFar::Killed)
-        }
-    }
-}
-
-/// Whether the vehicle of `drone` may take off, as far as its node and its Swarm go.
-fn lift(observer: &Observer, drone: &Drone, report: Option<&Report>, over: bool, planned: &PlanOf) -> Lift {
-    let node = drone.spec.node_name.as_deref().map(NodeName::parse);
-    let Some(Ok(node)) = node else { return Lift::Free };
-    let swarm = owner(drone).filter(|_| observer.world().swarm_of(drone).is_some());
+    let Some(swarm) = observer.world().swarm_of(drone) else {
+        return OwnerSwarm::Unknown;
+    };
     let flies = report.is_some_and(|report| matches!(report.truth, FlightTruth::Airborne(_)));
-    let altitude = Some(AltitudeAboveHome(drone.spec.takeoff_altitude_meters));
-    // A Mission replaces it, too.
-    let replaced = swarm.is_some() || plans::owner(drone).is_some();
-    let usable = node_use::lift(observer.world().node_use(&node), replaced);
-    // An order to wait would make an older agent forget that its flight is over. It stays down; one that somebody flies lands for a drain.
-    if over && !(flies && usable == Lift::Land) {
-        return Lift::Free;
+    OwnerSwarm::Known {
+        grounded: swarm.spec.grounded,
+        has_slot: observer.takeoff_slots.has(swarm_uid, uid(drone), flies),
     }
-    match usable {
-        Lift::Land => Lift::Land,
-        Lift::Stay(why) => Lift::Stay(why),
-        Lift::Free if !observer.leadership.state.acts() => Lift::Stay(NoLift::Doubt),
-        Lift::Free if observer.upgrades.holds(&node) => Lift::Stay(NoLift::Upgrade),
-        // A vehicle with a plan waits until its autopilot has it; the plan's way was checked before.
-        Lift::Free if *planned != PlanOf::NoMission => match planned {
-            PlanOf::Some(planned) if report.is_none_or(|report| is_ready(planned, report) || flies) => Lift::Free,
-            _ => Lift::Stay(NoLift::Plan),
-        },
-        // A station is checked where its route is granted.
-        Lift::Free if drone.spec.station.is_none() && observer.rules.allow(&node, None, altitude).is_err() => {
-            Lift::Stay(NoLift::Geofence)
-        }
-        Lift::Free if swarm.is_some_and(|(swarm, _)| !observer.takeoff_slots.has(swarm, uid(drone), flies)) => {
-            Lift::Stay(NoLift::TakeoffSlot)
-        }
-        Lift::Free => Lift::Free,
+}
+
+fn ask_airspace(
+    observer: &Observer,
+    drone: &Drone,
+    node: Option<&NodeName>,
+    observed: &Observations<'_>,
+) -> AirspaceClearance {
+    let (airspace, report) = (&observer.airspace, observed.report);
+    let now = observer.leadership.state.now();
+    let plan = observed
+        .plan_to_name()
+        .filter(|digest| airspace.may_name_plan(node, digest, report));
+    let movement = match observed.strays(plan) {
+        false => airspace.movement(drone, node, report, now),
+        true => airspace.way_back(node, report, now),
+    };
+    let holds = holds_above_home(movement.as_ref(), plan);
+    AirspaceClearance {
+        altitude: holds.then(|| airspace.height(drone, node, report, observed.altitude())),
+        keeps_down: airspace.keeps_down(drone, plan, node, report),
+        plan: plan.cloned(),
+        movement,
     }
 }
 

@@ -5,7 +5,7 @@ use crate::cluster::api::{self, ApiError};
 use crate::cluster::confirm;
 use crate::cluster::wake_set::WakeSet;
 use crate::cluster::world::uid;
-use crate::controllers::facts::{Observer, facts_with};
+use crate::controllers::facts::{Observer, facts_of};
 use crate::controllers::flight_traces;
 use crate::controllers::plans::PlanOf;
 use crate::controllers::queue;
@@ -203,7 +203,7 @@ fn decide(observer: &Observer, node: &NodeName, unbound: Option<&DroneUid>) -> O
     let is_unbound = held.is_some_and(|held| Some(&held.uid) == unbound);
     let bound = observer.world().drones_on(node);
     let latch = report.as_ref().and_then(|report| report.ground_latch);
-    let facts = |drone: &Drone| facts_with(observer, drone, report.as_deref());
+    let facts = |drone: &Drone| facts_of(observer, drone, report.as_deref());
     let gather = || bound.iter().map(|drone| facts(drone)).collect::<Vec<Facts>>();
     let mut drones = gather();
     let of_agent = |known: &&Facts| held.is_some_and(|held| held.uid == known.uid);
@@ -260,15 +260,12 @@ fn request_slot(
                 .takeoff_slots
                 .request(observer.world(), &swarm, drone, fit, now)
             {
-                None => (
-                    facts_with(observer, drone, report),
-                    Some(TO_TAKE_OFF).filter(|_| spread),
-                ),
+                None => (facts_of(observer, drone, report), Some(TO_TAKE_OFF).filter(|_| spread)),
                 wait => (known, wait),
             }
         }
         Lift::Free if !fit => match observer.takeoff_slots.refuses(&swarm, drone, now) {
-            Some(Duration::ZERO) => (facts_with(observer, drone, report), Some(TO_TAKE_OFF)),
+            Some(Duration::ZERO) => (facts_of(observer, drone, report), Some(TO_TAKE_OFF)),
             wait => (known, wait),
         },
         Lift::Free => (known, Some(TO_TAKE_OFF).filter(|_| spread)),

@@ -3,13 +3,14 @@
 pub use crate::cluster::world::mission as owner;
 use crate::cluster::world::uid;
 use crds::{Drone, labels};
+use fleet::planning::drone::assess::MissionPlan;
 use fleet::planning::mission::Work;
 use fleet::planning::site::Corridor;
 use kube::ResourceExt;
 use model::ids::NodeName;
-use model::plan::{PlanDigest, PlanState, Waypoint};
+use model::plan::{PlanDigest, Waypoint};
 use model::report::Report;
-use model::units::{AltitudeAmsl, Wgs84};
+use model::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
@@ -129,6 +130,19 @@ pub enum PlanOf {
     Some(Arc<Planned>),
 }
 
+impl From<&PlanOf> for MissionPlan {
+    fn from(plan: &PlanOf) -> Self {
+        match plan {
+            PlanOf::NoMission => Self::NoMission,
+            PlanOf::Unknown | PlanOf::None => Self::None,
+            PlanOf::Some(planned) => Self::Some {
+                digest: planned.digest.clone(),
+                takeoff: AltitudeAboveHome(planned.takeoff),
+            },
+        }
+    }
+}
+
 impl Missions {
     pub fn lock(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -158,9 +172,4 @@ impl Missions {
             None => PlanOf::Unknown,
         }
     }
-}
-
-/// Whether the autopilot has taken the plan, so that it can be flown.
-pub fn is_ready(planned: &Planned, report: &Report) -> bool {
-    report.plan.held.as_ref() == Some(&planned.digest) && report.plan.state == PlanState::Ready
 }

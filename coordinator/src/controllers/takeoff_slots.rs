@@ -6,7 +6,7 @@ use fleet::planning::node_use::OnCordon;
 use fleet::planning::swarm::Bounds;
 use fleet::planning::swarm::replacement::Policy;
 use fleet::planning::swarm::takeoff_slots::{NotYet, Pace, TakeoffSlots as SlotsOfSwarm};
-use model::assignment::USUAL_RESERVE;
+use model::assignment::{Failsafe, USUAL_RESERVE};
 use model::ids::DroneUid;
 use model::time::Moment;
 use model::units::Percent;
@@ -163,9 +163,7 @@ pub fn bounds(swarm: &Swarm) -> Bounds {
 pub fn policy(swarm: &Swarm) -> Policy {
     let percent = |n: i32| u8::try_from(n).ok().and_then(Percent::new);
     let failsafe = swarm.spec.template.spec.failsafe.as_ref();
-    let reserve = failsafe
-        .and_then(|f| percent(f.reserve_percent))
-        .unwrap_or(USUAL_RESERVE);
+    let reserve = failsafe.map_or(USUAL_RESERVE, |failsafe| Failsafe::from(failsafe).reserve);
     let usual = Percent::new(reserve.get().saturating_add(ROTATE_BEFORE_RESERVE)).unwrap_or(reserve);
     Policy {
         on_cordon: match swarm.spec.on_cordon {

@@ -272,7 +272,7 @@ async fn one_that_is_not_known_to_be_on_the_ground_waits_unless_it_may_fly_by_an
     assert_eq!(waits(&field), [true; 2], "its agent has not reported yet");
     field.update();
     assert_eq!(waits(&field), [true; 2]);
-    let facts = facts_with(&field.observer, &field.below, None);
+    let facts = facts_of(&field.observer, &field.below, None);
     assert_eq!(facts.lift, Lift::Stay(NoLift::Airspace));
     assert_eq!(for_node(Term(1), &[facts], None, false), ToSend::Nothing);
     field.report("n", 50.0, 20.0, FlightTruth::Airborne(Airborne::InAir));
@@ -288,7 +288,7 @@ async fn one_that_holds_above_its_home_changes_its_height_once_the_way_there_is_
     let holds_at = |height: f64| field.report_with("n", (50.0, height), up, Some(height));
     let ordered = || {
         let report = field.observer.sessions.current(&name("n"));
-        let facts = facts_with(&field.observer, &field.below, report.as_deref());
+        let facts = facts_of(&field.observer, &field.below, report.as_deref());
         let held = report.as_ref().map(|report| report.held.as_ref());
         match for_node(Term(1), std::slice::from_ref(&facts), held, false) {
             ToSend::Order(Order::Assigned(assignment)) => (assignment.desired, facts.waits_for),

@@ -7,10 +7,13 @@ use crate::controllers::plans::{Plan, Planned};
 use crate::metrics::Metrics;
 use crate::server::auth::tests::scripted::Scripted;
 use crds::DroneSpec;
+use fleet::planning::node_use;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use k8s_openapi::jiff::Timestamp;
+use model::assignment::Held;
 use model::ids::Term;
 use model::plan::PlanDigest;
+use model::reported_flight::SoFar;
 use model::units::Wgs84;
 use model::vehicle::Airborne;
 use serde_json::json;
@@ -132,7 +135,7 @@ async fn one_that_flies_for_a_mission_takes_off_as_high_as_its_airspace_was_clai
         work: None,
     };
     plans(&observer, "m", Some(planned));
-    let facts = facts_with(&observer, &drone, None);
+    let facts = facts_of(&observer, &drone, None);
     assert!(facts.plan.is_some());
     assert_eq!(facts.altitude, AltitudeAboveHome(20.0));
 }
@@ -150,7 +153,7 @@ async fn a_drain_lands_a_vehicle_and_makes_none_forget_that_its_flight_is_over()
             held: Some(held),
             ..Report::of_nothing(NodeName::parse("d").unwrap())
         };
-        facts_with(&observer, &drone, Some(&report)).lift
+        facts_of(&observer, &drone, Some(&report)).lift
     };
     let (up, down) = (FlightTruth::Airborne(Airborne::InAir), FlightTruth::Disarmed);
     assert_eq!(lift(up, SoFar::Flown), Lift::Land);
@@ -182,7 +185,7 @@ async fn an_agent_with_an_older_disk_is_sent_the_takeovers_and_the_kill_reported
             held: Some(held.clone()),
             ..Report::of_nothing(NodeName::parse("d").unwrap())
         };
-        let facts = facts_with(&observer, &drone, Some(&report));
+        let facts = facts_of(&observer, &drone, Some(&report));
         let order = fleet::planning::drone::order::order(Term(1), &facts, Some(&held));
         let Some(model::assignment::Order::Assigned(order)) = order else {
             panic!("it is sent nothing")

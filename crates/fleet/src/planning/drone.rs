@@ -1,8 +1,9 @@
 //! One Drone for the coordinator: its agent's [`order`] and its [`status`] for people.
 //!
-//! Owns: [`Facts`], the input of both. Must not: choose nodes ([`crate::planning::binding`]) or decide on release
+//! Owns: [`Facts`], the input of both, made by [`assess`]. Must not: choose nodes ([`crate::planning::binding`]) or decide on release
 //! ([`crate::safety::may_release`]).
 
+pub mod assess;
 pub mod desire;
 pub mod height;
 pub mod on_mission;

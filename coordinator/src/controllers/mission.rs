@@ -74,7 +74,7 @@ struct Controller {
 }
 
 #[derive(Debug, thiserror::Error)]
-enum NotBroughtOn {
+enum ReconcileError {
     #[error("another coordinator may lead, so nothing is written until the Lease is renewed")]
     MayNotAct,
     #[error(transparent)]
@@ -130,7 +130,7 @@ impl Controller {
         }
     }
 
-    async fn reconcile(&self, turn: &mut Turn<'_>, now: Instant) -> Result<(), NotBroughtOn> {
+    async fn reconcile(&self, turn: &mut Turn<'_>, now: Instant) -> Result<(), ReconcileError> {
         let subject = turn.subject;
         let mission = &subject.mission;
         let id = uid(mission.as_ref());
@@ -191,7 +191,7 @@ impl Controller {
         let is_current = memory.generation == mission.metadata.generation;
         let made = memory.made.0;
         let result = self
-            .bring_on(subject, memory, (turn.before, turn.room), (now, wall))
+            .reconcile_mission(subject, memory, (turn.before, turn.room), (now, wall))
             .await;
         turn.room = turn.room.saturating_sub(memory.made.0.saturating_sub(made));
         if result.is_ok() && is_current {
@@ -215,13 +215,13 @@ impl Controller {
         !gone && subject.drones.is_empty() && wall.as_second() - ended.0.as_second() >= i64::from(kept)
     }
 
-    async fn bring_on(
+    async fn reconcile_mission(
         &self,
         subject: &Subject,
         memory: &mut Memory,
         (before, room): (Option<&Mission>, usize),
         (now, wall): (Instant, Timestamp),
-    ) -> Result<(), NotBroughtOn> {
+    ) -> Result<(), ReconcileError> {
         let mission = &subject.mission;
         let changed = match (&memory.job, &memory.written.work) {
             (Ok(job), Some(begun)) => job.is_not(begun),
@@ -283,7 +283,7 @@ impl Controller {
         }
         memory.progress = next.progress.clone();
         // Before the next Drone is made.
-        self.let_rest(uid(mission.as_ref()), memory, now);
+        self.back_off_refusers(uid(mission.as_ref()), memory, now);
         self.publish(subject, &next);
         let delete = next.delete.iter().map(|(drone, _)| drone.as_str()).collect();
         self.delete(subject, &delete, now).await?;
@@ -304,7 +304,7 @@ impl Controller {
         memory: &mut Memory,
         why: &str,
         wall: Timestamp,
-    ) -> Result<(), NotBroughtOn> {
+    ) -> Result<(), ReconcileError> {
         let known = status::Known {
             mission: &subject.mission,
             old: &memory.written,
@@ -331,7 +331,7 @@ impl Controller {
     }
 
     /// Vehicles that have refused a plan are left alone for a while; binding reads it from there.
-    fn let_rest(&self, mission: &str, memory: &mut Memory, now: Instant) {
+    fn back_off_refusers(&self, mission: &str, memory: &mut Memory, now: Instant) {
         let refused = &memory.progress.refused;
         memory
             .resting

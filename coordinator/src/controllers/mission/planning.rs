@@ -7,7 +7,7 @@ use super::observe::Subject;
 use super::pool::{Asked, Done, Task};
 use super::work::File;
 use super::work::{self, Job, asked_for};
-use super::{Controller, NotBroughtOn, status};
+use super::{Controller, ReconcileError, status};
 use crate::cluster::api::{ApiError, error_chain};
 use crate::cluster::key::Key;
 use crate::cluster::world::uid;
@@ -68,7 +68,7 @@ impl Controller {
         subject: &Subject,
         waits: &str,
         wall: Timestamp,
-    ) -> Result<(), NotBroughtOn> {
+    ) -> Result<(), ReconcileError> {
         let mission = subject.mission.as_ref();
         let written = mission.status.clone().unwrap_or_default();
         let status = status::planning(mission, &written, waits, wall);
@@ -79,7 +79,7 @@ impl Controller {
     }
 
     /// Deletes the Drones of a Mission whose work is not known, if it is not to go on.
-    pub(super) async fn let_come_home(&self, subject: &Subject, wall: Timestamp) -> Result<(), NotBroughtOn> {
+    pub(super) async fn let_come_home(&self, subject: &Subject, wall: Timestamp) -> Result<(), ReconcileError> {
         let written = subject.mission.status.clone().unwrap_or_default();
         if work::wanted(&subject.mission, running(&written, wall)).halt.is_none() {
             return Ok(());

@@ -5,7 +5,7 @@
 use super::lock::lock;
 use super::memory::Memory;
 use super::observe::Subject;
-use super::{Controller, NotBroughtOn};
+use super::{Controller, ReconcileError};
 use crate::cluster::api::error_chain;
 use crate::cluster::key::Key;
 use crate::cluster::world::uid;
@@ -92,10 +92,10 @@ impl Controller {
             turn.room = room;
             match Box::pin(self.reconcile(turn, now)).await {
                 Ok(()) => self.failures.forget(&key),
-                Err(NotBroughtOn::MayNotAct) => {}
+                Err(ReconcileError::MayNotAct) => {}
                 // The watch brings the other writer's change.
-                Err(NotBroughtOn::Api(error)) if error.is_overtaken() => {}
-                Err(NotBroughtOn::Api(error)) => {
+                Err(ReconcileError::Api(error)) if error.is_overtaken() => {}
+                Err(ReconcileError::Api(error)) => {
                     self.failures.failed(&key, &error, now, rand::random());
                     tracing::warn!(mission = %key, error = error_chain(&error), "a Mission could not be brought on; will be tried again");
                 }

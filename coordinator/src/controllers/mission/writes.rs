@@ -2,7 +2,7 @@
 
 use super::observe::Subject;
 use super::work::Job;
-use super::{Controller, NotBroughtOn};
+use super::{Controller, ReconcileError};
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::key::Key;
 use crate::cluster::status::write_while;
@@ -36,18 +36,18 @@ impl Controller {
         &self,
         what: &'static str,
         call: impl Future<Output = Result<T, kube::Error>>,
-    ) -> Result<T, NotBroughtOn> {
+    ) -> Result<T, ReconcileError> {
         if !self.acts() {
-            return Err(NotBroughtOn::MayNotAct);
+            return Err(ReconcileError::MayNotAct);
         }
         let done = timeout(CALL, api::call(what, call)).await;
         Ok(done.unwrap_or(Err(ApiError::TimedOut { what }))?)
     }
 
     /// Writes a status. It needs no deadline: it is written on one resourceVersion, and fails where the next leader has written another.
-    pub(super) async fn write(&self, mission: &Mission, status: &MissionStatus) -> Result<(), NotBroughtOn> {
+    pub(super) async fn write(&self, mission: &Mission, status: &MissionStatus) -> Result<(), ReconcileError> {
         if !self.acts() {
-            return Err(NotBroughtOn::MayNotAct);
+            return Err(ReconcileError::MayNotAct);
         }
         let key = Key::of(mission);
         let api: Api<Mission> = Api::namespaced(self.observer.cluster.client(), &key.namespace);
@@ -56,7 +56,7 @@ impl Controller {
         Ok(())
     }
 
-    pub(super) async fn remove(&self, mission: &Mission) -> Result<(), NotBroughtOn> {
+    pub(super) async fn remove(&self, mission: &Mission) -> Result<(), ReconcileError> {
         let key = Key::of(mission);
         let api: Api<Mission> = Api::namespaced(self.observer.cluster.client(), &key.namespace);
         let params = DeleteParams {
@@ -73,7 +73,7 @@ impl Controller {
         &self,
         mission: &Mission,
         change: impl FnOnce(&mut Vec<String>),
-    ) -> Result<(), NotBroughtOn> {
+    ) -> Result<(), ReconcileError> {
         let key = Key::of(mission);
         let api: Api<Mission> = Api::namespaced(self.observer.cluster.client(), &key.namespace);
         let mut finalizers = mission.finalizers().to_vec();
@@ -106,7 +106,7 @@ impl Controller {
         unseen: &[(String, String)],
         count: usize,
         now: Instant,
-    ) -> Result<(), NotBroughtOn> {
+    ) -> Result<(), ReconcileError> {
         let mission = subject.mission.as_ref();
         let key = Key::of(mission);
         let mut taken: BTreeSet<String> = progress.parts.iter().map(|part| part.drone.clone()).collect();
@@ -121,7 +121,7 @@ impl Controller {
             .iter()
             .map(|name| self.make(&api, mission, name, (job.takeoff, now)))
             .collect();
-        let made: Vec<Result<(), NotBroughtOn>> = stream::iter(makes).buffer_unordered(CALLS).collect().await;
+        let made: Vec<Result<(), ReconcileError>> = stream::iter(makes).buffer_unordered(CALLS).collect().await;
         made.into_iter().collect()
     }
 
@@ -132,7 +132,7 @@ impl Controller {
         mission: &Mission,
         name: &str,
         (takeoff, now): (f64, Instant),
-    ) -> Result<(), NotBroughtOn> {
+    ) -> Result<(), ReconcileError> {
         let drone = build(mission, name, takeoff);
         match self.change("create a Drone", api.create(&api::posting(), &drone)).await {
             Ok(made) => {
@@ -140,7 +140,7 @@ impl Controller {
                 self.expectations.created(uid(mission), name, uid(&made), now);
                 Ok(())
             }
-            Err(NotBroughtOn::Api(error)) if error.is_already_exists() => Ok(()),
+            Err(ReconcileError::Api(error)) if error.is_already_exists() => Ok(()),
             Err(error) => Err(error),
         }
     }
@@ -150,24 +150,24 @@ impl Controller {
         subject: &Subject,
         names: &BTreeSet<&str>,
         now: Instant,
-    ) -> Result<(), NotBroughtOn> {
+    ) -> Result<(), ReconcileError> {
         let is_to_go = |snapshot: &&DroneSnapshot| {
             let leaves = snapshot.facts.deleting || self.expectations.expects_deletion(snapshot.uid(), now);
             !leaves && names.contains(snapshot.key.name.as_str())
         };
         let deletions = subject.drones.iter().filter(is_to_go);
         let deletions: Vec<_> = deletions.map(|snapshot| self.delete_one(snapshot, now)).collect();
-        let deleted: Vec<Result<(), NotBroughtOn>> = stream::iter(deletions).buffer_unordered(CALLS).collect().await;
+        let deleted: Vec<Result<(), ReconcileError>> = stream::iter(deletions).buffer_unordered(CALLS).collect().await;
         deleted.into_iter().collect()
     }
 
-    async fn delete_one(&self, snapshot: &DroneSnapshot, now: Instant) -> Result<(), NotBroughtOn> {
+    async fn delete_one(&self, snapshot: &DroneSnapshot, now: Instant) -> Result<(), ReconcileError> {
         let api: Api<Drone> = Api::namespaced(self.observer.cluster.client(), &snapshot.key.namespace);
         let params = api::only(snapshot.uid());
         let deleted = self.change("delete a Drone", api.delete(&snapshot.key.name, &params));
         match deleted.await {
             Ok(_) => self.expectations.deleted(snapshot.uid(), now),
-            Err(NotBroughtOn::Api(error)) if error.is_not_found() || error.is_conflict() => {}
+            Err(ReconcileError::Api(error)) if error.is_not_found() || error.is_conflict() => {}
             Err(error) => return Err(error),
         }
         Ok(())

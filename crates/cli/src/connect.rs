@@ -1,12 +1,12 @@
 //! `skein connect`: a ground station reaches vehicles through the coordinator and their agents.
 //!
-//! Owns: which vehicles are connected (`way`), at which port (`port`) under which number (`desk`). Must not: interpret
+//! Owns: which vehicles are connected (`drone_stream`), at which port (`port`) under which number (`port_table`). Must not: interpret
 //! a frame, or hold one up: a slow ground station loses frames.
 
-mod desk;
+mod connection_pool;
+mod drone_stream;
 mod port;
-mod trunk;
-mod way;
+mod port_table;
 
 use crate::args::{ConnectArgs, ObjectKey};
 use crate::failure::Failure;
@@ -14,7 +14,9 @@ use crate::interrupt::Interrupt;
 use crate::live::fleet_feed::{self, FleetSnapshot};
 use crate::route::Route;
 use crate::server::Which;
-use desk::Desk;
+use connection_pool::ConnectionPool;
+use drone_stream::{DroneStream, Ended, Wants};
+use port_table::PortTable;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
@@ -22,8 +24,6 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
-use trunk::Trunks;
-use way::{Ended, Wants, Way};
 
 /// Vehicles of one command.
 const MOST: usize = 500;
@@ -50,9 +50,9 @@ async fn connect(route: Route, args: ConnectArgs, drones: Vec<ObjectKey>) -> Res
         return Err(Failure::Usage(format!("at most {MOST} Drones are connected at a time")));
     }
     let (say, lines) = mpsc::channel(LINES);
-    let ways = Ways {
-        desk: Arc::new(Desk::new(args.ports())),
-        trunks: Trunks::new(route.clone()),
+    let streams = DroneStreams {
+        port_table: Arc::new(PortTable::new(args.ports())),
+        connections: ConnectionPool::new(route.clone()),
         wants: Wants::of(&args),
         say,
         open: BTreeMap::new(),
@@ -60,7 +60,7 @@ async fn connect(route: Route, args: ConnectArgs, drones: Vec<ObjectKey>) -> Res
         rests: BTreeMap::new(),
     };
     // Before anything else, so that an unusable port is reported at once.
-    ways.desk.open_first().await?;
+    streams.port_table.open_first().await?;
     let work = async {
         match &args.selector {
             Some(selector) => {
@@ -69,9 +69,9 @@ async fn connect(route: Route, args: ConnectArgs, drones: Vec<ObjectKey>) -> Res
                     selector: selector.to_string(),
                     airspace: false,
                 };
-                ways.selected(&route, which).await
+                streams.selected(&route, which).await
             }
-            None => ways.named(drones).await,
+            None => streams.named(drones).await,
         }
     };
     tokio::select! {
@@ -88,9 +88,9 @@ async fn print(mut lines: mpsc::Receiver<String>) -> Result<(), Failure> {
     std::future::pending().await
 }
 
-struct Ways {
-    desk: Arc<Desk>,
-    trunks: Trunks,
+struct DroneStreams {
+    port_table: Arc<PortTable>,
+    connections: ConnectionPool,
     wants: Wants,
     say: mpsc::Sender<String>,
     open: BTreeMap<ObjectKey, AbortHandle>,
@@ -99,18 +99,18 @@ struct Ways {
     rests: BTreeMap<ObjectKey, Instant>,
 }
 
-impl Ways {
+impl DroneStreams {
     fn open(&mut self, drone: ObjectKey) {
-        let way = Way {
+        let stream = DroneStream {
             drone: drone.clone(),
             wants: self.wants,
-            trunk: self.trunks.next(),
-            desk: Arc::clone(&self.desk),
+            connection: self.connections.next(),
+            port_table: Arc::clone(&self.port_table),
             say: self.say.clone(),
         };
         let handle = self.tasks.spawn({
             let drone = drone.clone();
-            async move { (drone, way.keep().await) }
+            async move { (drone, stream.keep().await) }
         });
         self.open.insert(drone, handle);
     }
@@ -184,7 +184,7 @@ impl Ways {
         for drone in gone {
             if let Some(handle) = self.open.remove(&drone) {
                 handle.abort();
-                self.desk.leave(&drone).await;
+                self.port_table.leave(&drone).await;
                 self.say(format!("{drone}: not selected any more")).await;
             }
         }

@@ -104,8 +104,8 @@ impl Hub {
         loop {
             tokio::select! {
                 one = news.recv() => match one {
-                    Some(ToGroup::Joined(vehicle, way)) => {
-                        self.vehicles.insert(vehicle.number.system, (vehicle, way));
+                    Some(ToGroup::Joined(vehicle, frames)) => {
+                        self.vehicles.insert(vehicle.number.system, (vehicle, frames));
                     }
                     Some(ToGroup::Left(system)) => {
                         self.vehicles.remove(&system);
@@ -146,9 +146,9 @@ impl Hub {
     /// A full queue drops the frame: newer ones follow.
     fn receive(&mut self, guest: GuestId, frame: &RawFrame) {
         self.askers.ask(guest, frame, Instant::now());
-        for (vehicle, way) in self.vehicles.values() {
+        for (vehicle, frames) in self.vehicles.values() {
             if let Some(frame) = vehicle.to_vehicle(frame, &self.numbers) {
-                let _ = way.try_send(frame);
+                let _ = frames.try_send(frame);
             }
         }
     }
@@ -185,8 +185,8 @@ mod tests {
                 own: SystemId(1),
                 number: numbers.give(SystemId(1)),
             };
-            let (way, arrives) = mpsc::channel(8);
-            group.sender.send(ToGroup::Joined(vehicle, way)).await.unwrap();
+            let (frames, arrives) = mpsc::channel(8);
+            group.sender.send(ToGroup::Joined(vehicle, frames)).await.unwrap();
             ways.push(arrives);
         }
         group.know(&Arc::new(numbers)).await;
@@ -230,8 +230,8 @@ mod tests {
             own: SystemId(1),
             number: numbers.give(SystemId(1)),
         };
-        let (way, mut arrives) = mpsc::channel(8);
-        group.sender.send(ToGroup::Joined(vehicle, way)).await.unwrap();
+        let (frames, mut arrives) = mpsc::channel(8);
+        group.sender.send(ToGroup::Joined(vehicle, frames)).await.unwrap();
         group.know(&Arc::new(numbers)).await;
         let within = Duration::from_secs(10);
         let (order, beat) = (bytes(ORDERS_1), bytes(BEAT));

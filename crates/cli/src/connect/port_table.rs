@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::{Mutex, mpsc};
 
-pub struct Desk {
+pub struct PortTable {
     ports: Vec<Port>,
     state: Mutex<State>,
 }
@@ -21,13 +21,13 @@ struct State {
     groups: Vec<Group>,
 }
 
-pub struct Seat {
+pub struct AssignedPort {
     pub vehicle: Renumbered,
     pub group: mpsc::Sender<ToGroup>,
     pub ports: String,
 }
 
-impl Desk {
+impl PortTable {
     pub fn new(ports: Vec<Port>) -> Self {
         Self {
             ports,
@@ -41,7 +41,7 @@ impl Desk {
     }
 
     /// A Drone keeps its number on another vehicle, too. `own`: the vehicle's system id. Errors: no further port.
-    pub async fn seat(&self, drone: &ObjectKey, own: SystemId) -> Result<Seat, Failure> {
+    pub async fn assign(&self, drone: &ObjectKey, own: SystemId) -> Result<AssignedPort, Failure> {
         let mut state = self.state.lock().await;
         let number = match state.given.get(drone) {
             Some(number) => *number,
@@ -55,7 +55,7 @@ impl Desk {
         let group = state.groups.get(number.port);
         let group = group.ok_or_else(|| Failure::Failed("the port is not open".to_owned()))?;
         group.know(&Arc::new(state.numbers.clone())).await;
-        Ok(Seat {
+        Ok(AssignedPort {
             vehicle: Renumbered { own, number },
             group: group.sender.clone(),
             ports: group.name.clone(),

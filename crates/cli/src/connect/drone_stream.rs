@@ -1,8 +1,8 @@
 //! The stream of one vehicle, reopened until it is refused for good.
 
-use super::desk::{Desk, Seat};
+use super::connection_pool::SharedConnection;
 use super::port::ToGroup;
-use super::trunk::Trunk;
+use super::port_table::{AssignedPort, PortTable};
 use crate::args::{ConnectArgs, ObjectKey};
 use crate::failure::Failure;
 use crate::server::GuestClient;
@@ -31,11 +31,11 @@ const AT_ONCE: usize = 4096;
 const STEADY: Duration = Duration::from_secs(10);
 const LOSSES_EVERY: Duration = Duration::from_secs(10);
 
-pub struct Way {
+pub struct DroneStream {
     pub drone: ObjectKey,
     pub wants: Wants,
-    pub trunk: Arc<Trunk>,
-    pub desk: Arc<Desk>,
+    pub connection: Arc<SharedConnection>,
+    pub port_table: Arc<PortTable>,
     pub say: mpsc::Sender<String>,
 }
 
@@ -67,12 +67,12 @@ enum Lost {
 }
 
 struct Open {
-    seat: Seat,
+    assigned: AssignedPort,
     outbound: mpsc::Sender<v1::ConnectRequest>,
     inbound: Streaming<v1::ConnectResponse>,
 }
 
-impl Way {
+impl DroneStream {
     pub async fn keep(self) -> Ended {
         let (mut failures, mut said) = (0, String::new());
         loop {
@@ -80,13 +80,13 @@ impl Way {
             let mut opened = false;
             let why = match self.session(&mut opened).await {
                 Lost::ForGood(why) => {
-                    self.desk.leave(&self.drone).await;
+                    self.port_table.leave(&self.drone).await;
                     return Ended(why);
                 }
                 Lost::Proof => continue,
                 Lost::ForNow(why) => why,
             };
-            self.desk.leave(&self.drone).await;
+            self.port_table.leave(&self.drone).await;
             if opened {
                 said.clear();
                 if began.elapsed() >= STEADY {
@@ -103,7 +103,7 @@ impl Way {
     }
 
     async fn session(&self, opened: &mut bool) -> Lost {
-        let (generation, client) = match self.trunk.client().await {
+        let (generation, client) = match self.connection.client().await {
             Ok(client) => client,
             Err(failure @ (Failure::Unreachable { .. } | Failure::Away(_) | Failure::NotReady { .. })) => {
                 return Lost::ForNow(failure.to_string());
@@ -118,7 +118,7 @@ impl Way {
             Ok(Err(failure)) => return Lost::ForGood(failure.to_string()),
             Err(status) => status,
         };
-        if self.trunk.ended(generation, &ended).await {
+        if self.connection.ended(generation, &ended).await {
             return Lost::Proof;
         }
         judge(&ended)
@@ -154,13 +154,13 @@ impl Way {
             .ok()
             .filter(|id| *id > 0)
             .ok_or_else(no_sense)?;
-        let seat = match self.desk.seat(&self.drone, SystemId(own)).await {
-            Ok(seat) => seat,
+        let assigned = match self.port_table.assign(&self.drone, SystemId(own)).await {
+            Ok(assigned) => assigned,
             Err(failure) => return Ok(Err(failure)),
         };
-        self.say(summary(&seat, &connected, self.wants)).await;
+        self.say(summary(&assigned, &connected, self.wants)).await;
         Ok(Ok(Open {
-            seat,
+            assigned,
             outbound,
             inbound,
         }))
@@ -168,12 +168,12 @@ impl Way {
 
     async fn serve(&self, open: Open) -> Status {
         let Open {
-            seat,
+            assigned,
             outbound,
             mut inbound,
         } = open;
-        let (way, mut for_vehicle) = mpsc::channel(WAITING);
-        let _ = seat.group.send(ToGroup::Joined(seat.vehicle, way)).await;
+        let (to_vehicle, mut for_vehicle) = mpsc::channel(WAITING);
+        let _ = assigned.group.send(ToGroup::Joined(assigned.vehicle, to_vehicle)).await;
         let mut framer = Framer::new(Direction::Autopilot);
         let mut lost = (0, Instant::now());
         let mut others = BTreeSet::new();
@@ -185,11 +185,11 @@ impl Way {
                         framer.push(&frames.data);
                         while let Some(frame) = framer.next_after_silence() {
                             let other = frame.system;
-                            if other != seat.vehicle.own && others.insert(other) {
-                                self.observe_other(&seat, other).await;
+                            if other != assigned.vehicle.own && others.insert(other) {
+                                self.observe_other(&assigned, other).await;
                             }
-                            let frame = ToGroup::Frame(seat.vehicle.number.system, frame);
-                            let _ = seat.group.send(frame).await;
+                            let frame = ToGroup::Frame(assigned.vehicle.number.system, frame);
+                            let _ = assigned.group.send(frame).await;
                         }
                         framer.forget_unfinished();
                         if frames.lost > lost.0 && lost.1.elapsed() >= LOSSES_EVERY {
@@ -219,12 +219,12 @@ impl Way {
         }
     }
 
-    async fn observe_other(&self, seat: &Seat, other: SystemId) {
+    async fn observe_other(&self, assigned: &AssignedPort, other: SystemId) {
         let number = Number {
             system: other,
-            ..seat.vehicle.number
+            ..assigned.vehicle.number
         };
-        if self.desk.observe_other(number).await {
+        if self.port_table.observe_other(number).await {
             self.say(format!(
                 "something else on its wire is system {0}, too, and is not shown: {0} is another vehicle's number here",
                 other.0
@@ -256,8 +256,8 @@ fn batch(first: RawFrame, waiting: &mut mpsc::Receiver<RawFrame>, lost: u64, at:
     }
 }
 
-fn summary(seat: &Seat, connected: &v1::Connected, wants: Wants) -> String {
-    let (own, shown) = (seat.vehicle.own, seat.vehicle.number.system);
+fn summary(assigned: &AssignedPort, connected: &v1::Connected, wants: Wants) -> String {
+    let (own, shown) = (assigned.vehicle.own, assigned.vehicle.number.system);
     let called = if own == shown {
         String::new()
     } else {
@@ -280,7 +280,7 @@ fn summary(seat: &Seat, connected: &v1::Connected, wants: Wants) -> String {
     };
     format!(
         "vehicle of node {} is system {}{called} on {}; {may}",
-        connected.node, shown.0, seat.ports
+        connected.node, shown.0, assigned.ports
     )
 }
 

@@ -7,15 +7,15 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 use tonic::{Code, Status};
 
-const WAYS: usize = 48;
+const STREAMS_PER_CONNECTION: usize = 48;
 
-pub struct Trunks {
+pub struct ConnectionPool {
     route: Route,
     given: usize,
-    last: Arc<Trunk>,
+    last: Arc<SharedConnection>,
 }
 
-pub struct Trunk {
+pub struct SharedConnection {
     route: Route,
     state: Mutex<State>,
 }
@@ -26,22 +26,22 @@ struct State {
     server: Option<Server>,
 }
 
-impl Trunks {
+impl ConnectionPool {
     pub fn new(route: Route) -> Self {
-        let last = Arc::new(Trunk::new(route.clone()));
+        let last = Arc::new(SharedConnection::new(route.clone()));
         Self { route, given: 0, last }
     }
 
-    pub fn next(&mut self) -> Arc<Trunk> {
-        if self.given > 0 && self.given.is_multiple_of(WAYS) {
-            self.last = Arc::new(Trunk::new(self.route.clone()));
+    pub fn next(&mut self) -> Arc<SharedConnection> {
+        if self.given > 0 && self.given.is_multiple_of(STREAMS_PER_CONNECTION) {
+            self.last = Arc::new(SharedConnection::new(self.route.clone()));
         }
         self.given += 1;
         Arc::clone(&self.last)
     }
 }
 
-impl Trunk {
+impl SharedConnection {
     fn new(route: Route) -> Self {
         Self {
             route,

@@ -15,7 +15,7 @@ pub use agents::{AgentArgs, AgentSettings, OfNode, SigningArgs};
 pub use connect::{ConnectArgs, Port};
 pub use drone::{DroneArgs, KillArgs, ObjectKey, ObjectRef, ResumeArgs, Resumed};
 pub use enroll::EnrollArgs;
-pub use logs::{LogsArgs, LogsOf};
+pub use logs::LogsArgs;
 pub use place::WhereArgs;
 pub use swarm::GroundArgs;
 

@@ -7,7 +7,7 @@ mod on_autopilot;
 mod size_caps;
 mod source;
 
-use crate::args::LogsArgs;
+use crate::args::{LogsArgs, ObjectKey};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::route::Route;
@@ -18,7 +18,8 @@ use jiff::tz::TimeZone;
 use model::logs::LogsFrom;
 use proto::v1::log_answer::What as Answer;
 use proto::v1::log_question::What as Question;
-use proto::v1::{LogFile, LogList};
+use proto::v1::logs_request::Whose;
+use proto::v1::{DroneTarget, LogFile, LogList, NodeTarget};
 use size_caps::SizeCaps;
 use source::{Remote, Source};
 use std::io::Write;
@@ -33,7 +34,7 @@ const READING: Duration = Duration::from_secs(15);
 const ASK_AGAIN: Duration = Duration::from_millis(200);
 
 pub async fn run(route: Route, args: &LogsArgs) -> Result<(), Failure> {
-    let whose = args.of().map_err(Failure::Usage)?;
+    let whose = whose(args)?;
     let short = args.download.is_none() && !args.follow;
     let patience = if short { LIST_PATIENCE } else { DOWNLOAD_PATIENCE };
     let mut source = Remote::new(route, whose, patience);
@@ -63,6 +64,17 @@ pub async fn run(route: Route, args: &LogsArgs) -> Result<(), Failure> {
             }
             download(&mut source, &chosen, args, folder).await
         }
+    }
+}
+
+fn whose(args: &LogsArgs) -> Result<Whose, Failure> {
+    match (&args.vehicle, &args.drone) {
+        (Some(node), _) => Ok(Whose::Node(NodeTarget { name: node.clone() })),
+        (None, Some(drone)) => {
+            let ObjectKey { namespace, name } = drone.key(args.namespace.as_deref(), None).map_err(Failure::Usage)?;
+            Ok(Whose::Drone(DroneTarget { namespace, name }))
+        }
+        (None, None) => Err(Failure::Usage("name a Drone, or a node with --vehicle".to_owned())),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The command line of `skein logs`.
 
 use super::WhereArgs;
-use super::drone::{ObjectKey, ObjectRef};
+use super::drone::ObjectRef;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -48,26 +48,11 @@ pub struct LogsArgs {
     pub max_total_mib: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LogsOf {
-    Drone(ObjectKey),
-    /// By its node.
-    Node(String),
-}
-
 impl LogsArgs {
     pub fn default_namespace(&mut self, namespace: Option<String>) {
         let named = self.drone.as_ref().is_some_and(ObjectRef::names_namespace);
         if self.vehicle.is_none() && !named && self.namespace.is_none() {
             self.namespace = namespace;
-        }
-    }
-
-    pub fn of(&self) -> Result<LogsOf, String> {
-        match (&self.vehicle, &self.drone) {
-            (Some(node), _) => Ok(LogsOf::Node(node.clone())),
-            (None, Some(drone)) => drone.key(self.namespace.as_deref(), None).map(LogsOf::Drone),
-            (None, None) => Err("name a Drone, or a node with --vehicle".to_owned()),
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Questions about logs, over connections that break.
 
-use crate::args::LogsOf;
 use crate::failure::Failure;
 use crate::route::Route;
 use crate::server::Server;
@@ -9,6 +8,7 @@ use model::backoff::Backoff;
 use model::ids::NodeName;
 use proto::v1::log_answer::What as Answer;
 use proto::v1::log_question::What as Question;
+use proto::v1::logs_request::Whose;
 use std::io::Write;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -30,7 +30,7 @@ pub trait Source {
 #[derive(Debug)]
 pub struct Remote {
     route: Route,
-    whose: LogsOf,
+    whose: Whose,
     node: Option<NodeName>,
     server: Option<Server>,
     patience: Duration,
@@ -38,10 +38,10 @@ pub struct Remote {
 
 impl Remote {
     /// Connects later. `patience`: for one answer.
-    pub fn new(route: Route, whose: LogsOf, patience: Duration) -> Self {
+    pub fn new(route: Route, whose: Whose, patience: Duration) -> Self {
         let node = match &whose {
-            LogsOf::Node(node) => NodeName::parse(node).ok(),
-            LogsOf::Drone(_) => None,
+            Whose::Node(node) => NodeName::parse(&node.name).ok(),
+            Whose::Drone(_) => None,
         };
         Self {
             route,

@@ -1,7 +1,6 @@
 //! An agent's answers about its logs.
 
 use super::{Server, within};
-use crate::args::LogsOf;
 use crate::failure::Failure;
 use crate::vehicle::printable;
 use proto::v1;
@@ -24,16 +23,9 @@ pub enum NoLogs {
 
 impl Server {
     /// Asks once. Also returns the node that was asked, empty from a coordinator that does not report it.
-    pub async fn logs(&mut self, whose: &LogsOf, question: Question) -> Result<(Answer, String), NoLogs> {
-        let whose = match whose {
-            LogsOf::Drone(key) => Whose::Drone(v1::DroneTarget {
-                namespace: key.namespace.clone(),
-                name: key.name.clone(),
-            }),
-            LogsOf::Node(name) => Whose::Node(v1::NodeTarget { name: name.clone() }),
-        };
+    pub async fn logs(&mut self, whose: &Whose, question: Question) -> Result<(Answer, String), NoLogs> {
         let request = v1::LogsRequest {
-            whose: Some(whose),
+            whose: Some(whose.clone()),
             question: Some(v1::LogQuestion {
                 number: 0,
                 what: Some(question),

@@ -26,7 +26,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 /// Reports come once a second; a waiting vehicle gets another's airspace this long after the report that freed it.
-const EVERY: Duration = Duration::from_millis(500);
+const GRANT_INTERVAL: Duration = Duration::from_millis(500);
 
 pub fn start(observer: &Observer, metrics: &Metrics, tasks: &mut JoinSet<()>) {
     let (observer, metrics) = (observer.clone(), metrics.clone());
@@ -37,7 +37,11 @@ pub fn start(observer: &Observer, metrics: &Metrics, tasks: &mut JoinSet<()>) {
             if observer.leadership.state.acts() {
                 update(&observer, &metrics);
             }
-            if ending.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_none() {
+            if ending
+                .run_until_cancelled(tokio::time::sleep(GRANT_INTERVAL))
+                .await
+                .is_none()
+            {
                 return;
             }
         }

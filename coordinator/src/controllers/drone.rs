@@ -33,7 +33,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
-const AT_A_TIME: u16 = 16;
+const CONCURRENT_RECONCILES: u16 = 16;
 
 #[derive(Debug)]
 pub struct DroneController {
@@ -58,7 +58,7 @@ pub fn start(controller: DroneController, drones: Store<Drone>, reconciles: Reco
     tasks.spawn(controllers::run(
         drones,
         Arc::clone(&cluster.wakes.drones),
-        AT_A_TIME,
+        CONCURRENT_RECONCILES,
         leadership.ending.clone(),
         reconciles,
         |_| Duration::ZERO,

@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use traces::Traces;
 
-/// Drones remembered; at the limit all are forgotten, and later spans are those of unknown Drones.
-const MOST: usize = 50_000;
+/// At the limit all are forgotten, and later spans are those of unknown Drones.
+const MAX_DRONES: usize = 50_000;
 
 /// Cheap to clone; clones share state.
 #[derive(Clone, Debug, Default)]
@@ -108,7 +108,7 @@ impl FlightTraces {
         let of = of();
         let ended = {
             let mut tracks = self.tracks.lock().unwrap_or_else(PoisonError::into_inner);
-            if tracks.len() >= MOST {
+            if tracks.len() >= MAX_DRONES {
                 tracks.clear();
             }
             step(tracks.entry(of.uid.clone()).or_default())

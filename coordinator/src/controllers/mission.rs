@@ -55,12 +55,12 @@ use tokio::time::{Instant, timeout};
 use work::Job;
 use writes::build;
 
-const EVERY: Duration = Duration::from_secs(1);
+const RECONCILE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The name of no Drone: whether an order covers a new Drone does not depend on its name.
 const NEW: &str = "new";
 
-const LEAST_PAUSE: Duration = Duration::from_millis(100);
+const MIN_PAUSE: Duration = Duration::from_millis(100);
 
 struct Controller {
     observer: Observer,
@@ -124,9 +124,9 @@ impl Controller {
 
     /// Until the next reconcile: earlier where some were put off, one was edited, or a plan that was waited for is there.
     async fn pause(&self) {
-        tokio::time::sleep(LEAST_PAUSE).await;
+        tokio::time::sleep(MIN_PAUSE).await;
         if !lock(&self.rounds).has_put_off() {
-            let _planned = timeout(EVERY.saturating_sub(LEAST_PAUSE), self.pool.ready.notified()).await;
+            let _planned = timeout(RECONCILE_INTERVAL.saturating_sub(MIN_PAUSE), self.pool.ready.notified()).await;
         }
     }
 

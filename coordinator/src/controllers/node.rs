@@ -32,7 +32,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-const AT_A_TIME: usize = 8;
+const CONCURRENT_RECONCILES: usize = 8;
 
 struct Keeper {
     cluster: Cluster,
@@ -86,7 +86,7 @@ pub fn start(
             return;
         }
         let keeper = &keeper;
-        queue::work_off(&wakes, AT_A_TIME, &ending, |node| keeper.reconcile(node)).await;
+        queue::work_off(&wakes, CONCURRENT_RECONCILES, &ending, |node| keeper.reconcile(node)).await;
     });
 }
 

@@ -29,7 +29,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-const EVERY: Duration = Duration::from_secs(1);
+const RECONCILE_INTERVAL: Duration = Duration::from_secs(1);
 
 struct Controller {
     observer: Observer,
@@ -61,7 +61,7 @@ pub fn start(observer: &Observer, (vehicles, airframes): (Store<Vehicle>, Airfra
     };
     tasks.spawn(async move {
         let filled = ending.run_until_cancelled(controller.filled()).await;
-        let mut next = Instant::now() + EVERY;
+        let mut next = Instant::now() + RECONCILE_INTERVAL;
         while filled.is_some() {
             let acts = || controller.observer.leadership.state.acts();
             tokio::select! {
@@ -71,7 +71,7 @@ pub fn start(observer: &Observer, (vehicles, airframes): (Store<Vehicle>, Airfra
                     if acts() && controller.observer.rules.is_complete() {
                         controller.reconcile();
                     }
-                    next = Instant::now() + EVERY;
+                    next = Instant::now() + RECONCILE_INTERVAL;
                 }
                 () = controller.writes.one() => {}
             }

@@ -29,10 +29,10 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
-const AT_A_TIME: usize = 8;
+const CONCURRENT_ORDERS: usize = 8;
 
 /// When the API server knows of a Drone that the cache does not show yet.
-const AFTER_OLD_CACHE: Duration = Duration::from_secs(1);
+const STALE_CACHE_RETRY_DELAY: Duration = Duration::from_secs(1);
 
 pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
     let shared = observer.clone();
@@ -46,7 +46,7 @@ pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
             let span = spans::agent(&node);
             async move { confirm_takeoff(&observer.cluster, &node).await }.instrument(span)
         };
-        queue::work_off(&asked, AT_A_TIME, &observer.leadership.ending, ask).await;
+        queue::work_off(&asked, CONCURRENT_ORDERS, &observer.leadership.ending, ask).await;
     });
     let shared = observer.clone();
     tasks.spawn(async move {
@@ -58,7 +58,7 @@ pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
         let Observer {
             cluster, leadership, ..
         } = observer;
-        queue::work_off(&cluster.wakes.nodes, AT_A_TIME, &leadership.ending, work).await;
+        queue::work_off(&cluster.wakes.nodes, CONCURRENT_ORDERS, &leadership.ending, work).await;
     });
 }
 
@@ -105,7 +105,7 @@ async fn reconcile(
     };
     if let ToSend::ConfirmUnbound(stranger) = &decision.to_send {
         if is_bound(&observer.cluster, node, stranger).await? {
-            return Ok(Some(AFTER_OLD_CACHE));
+            return Ok(Some(STALE_CACHE_RETRY_DELAY));
         }
         // The question took its time: decide again, or an older state would replace an order given meanwhile.
         let stranger = stranger.clone();
@@ -127,7 +127,7 @@ async fn reconcile(
     if begins && observer.sessions.would_send(node, &order) {
         if !is_confirmed(&observer.cluster, node, &order) {
             to_confirm.wake(node.clone());
-            return Ok(again.into_iter().chain([AFTER_OLD_CACHE]).min());
+            return Ok(again.into_iter().chain([STALE_CACHE_RETRY_DELAY]).min());
         }
         if let Some(left) = too_soon(observer, node, &order) {
             return Ok(again.into_iter().chain([left]).min());

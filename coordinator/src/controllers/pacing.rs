@@ -27,10 +27,10 @@ pub enum Due {
 pub const BATCH_DELAY: Duration = Duration::from_secs(1);
 
 /// Delay of a change that usually passes by itself.
-pub const PASSING: Duration = Duration::from_secs(30);
+pub const TRANSIENT_CHANGE_DELAY: Duration = Duration::from_secs(30);
 
 /// Least time between a write and a later one that can wait.
-pub const MIN_INTERVAL: Duration = Duration::from_secs(2);
+pub const MIN_WRITE_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The last write of each object's status, by uid.
 #[derive(Debug, Default)]
@@ -57,11 +57,15 @@ impl Paces {
             }
             Urgency::Now => Due::Now,
             Urgency::Soon | Urgency::Later => {
-                let delay = if urgency == Urgency::Soon { BATCH_DELAY } else { PASSING };
+                let delay = if urgency == Urgency::Soon {
+                    BATCH_DELAY
+                } else {
+                    TRANSIENT_CHANGE_DELAY
+                };
                 let batched = *pace.wanted.get_or_insert(now) + delay;
                 let at = pace
                     .written
-                    .map_or(batched, |written| batched.max(written + MIN_INTERVAL));
+                    .map_or(batched, |written| batched.max(written + MIN_WRITE_INTERVAL));
                 if at <= now { Due::Now } else { Due::In(at - now) }
             }
         }
@@ -104,7 +108,7 @@ mod tests {
         assert_eq!(paces.due("a", Urgency::Soon, at(2500)), Due::Now);
         assert_eq!(paces.due("a", Urgency::None, at(2600)), Due::Never);
         assert_eq!(paces.due("b", Urgency::Now, at(0)), Due::Now);
-        assert_eq!(paces.due("c", Urgency::Later, at(0)), Due::In(PASSING));
+        assert_eq!(paces.due("c", Urgency::Later, at(0)), Due::In(TRANSIENT_CHANGE_DELAY));
         assert_eq!(paces.due("c", Urgency::Soon, at(1000)), Due::Now);
     }
 }

@@ -45,10 +45,10 @@ use tokio::time::Instant;
 use troubles::Troubles;
 use writes::Writes;
 
-const EVERY: Duration = Duration::from_secs(1);
+const RECONCILE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A leader begins no change of values before all vehicles are heard that were heard before it, and at the latest after this long.
-const HEARS_ALL: Duration = Duration::from_secs(60);
+const HEAR_ALL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Memory of a vehicle beside its [`plan::Memory`].
 #[derive(Default)]
@@ -92,7 +92,7 @@ pub fn start(observer: &Observer, (vehicles, airframes): (Store<Vehicle>, Airfra
     };
     tasks.spawn(async move {
         let filled = ending.run_until_cancelled(controller.filled()).await;
-        let mut next = Instant::now() + EVERY;
+        let mut next = Instant::now() + RECONCILE_INTERVAL;
         while filled.is_some() {
             tokio::select! {
                 () = ending.cancelled() => return,
@@ -100,7 +100,7 @@ pub fn start(observer: &Observer, (vehicles, airframes): (Store<Vehicle>, Airfra
                     if controller.observer.leadership.state.acts() {
                         controller.reconcile();
                     }
-                    next = Instant::now() + EVERY;
+                    next = Instant::now() + RECONCILE_INTERVAL;
                 }
                 () = controller.writes.one() => {}
             }
@@ -146,7 +146,7 @@ impl Controller {
         self.followed.retain(|node, _| known.contains(node));
         let (subjects, drones): (Vec<Subject>, Vec<Option<DroneName>>) = subjects.into_iter().unzip();
         let began = *self.began.get_or_insert(now);
-        self.hears_all |= now.duration_since(began) >= HEARS_ALL || !subjects.iter().any(Subject::is_awaited);
+        self.hears_all |= now.duration_since(began) >= HEAR_ALL_TIMEOUT || !subjects.iter().any(Subject::is_awaited);
         let term = self.observer.leadership.term;
         let when = (wall.as_second(), self.hears_all);
         let outcomes = plan(&objects, &subjects, &mut self.memories, term, when);

@@ -48,16 +48,16 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tracing::{Instrument, Span};
 
-const AT_A_TIME: u16 = 4;
+const CONCURRENT_RECONCILES: u16 = 4;
 
-/// Drones made or deleted in one reconcile of a Swarm; the rest follows in the next.
-const BATCH: usize = 50;
+/// Made or deleted; the rest follows in the next.
+const MAX_DRONES_PER_RECONCILE: usize = 50;
 
 const CONCURRENCY: usize = 8;
 
 /// Rest after a reconcile, for each Drone of the Swarm: each is gone through, and may wake the Swarm. It is several times the length of a
 /// reconcile, so that a large Swarm in motion takes only a part of one core.
-const REST_FOR_EACH: Duration = Duration::from_micros(10);
+const REST_PER_DRONE: Duration = Duration::from_micros(10);
 
 /// Names tried beyond those needed, before giving up until the cache shows what is in the way.
 const SPARE_NAMES: usize = 20_000;
@@ -95,11 +95,11 @@ pub fn start(controller: SwarmController, swarms: Store<Swarm>, reconciles: Reco
     } = &shared.observer;
     let world = Arc::clone(&cluster.world);
     let rest =
-        move |key: &Key| REST_FOR_EACH.saturating_mul(u32::try_from(world.size_of_swarm(key)).unwrap_or(u32::MAX));
+        move |key: &Key| REST_PER_DRONE.saturating_mul(u32::try_from(world.size_of_swarm(key)).unwrap_or(u32::MAX));
     tasks.spawn(controllers::run(
         swarms,
         Arc::clone(&cluster.wakes.swarms),
-        AT_A_TIME,
+        CONCURRENT_RECONCILES,
         leadership.ending.clone(),
         reconciles,
         rest,
@@ -250,7 +250,12 @@ async fn converge(
         plan.create = 0;
     }
     let key = Key::of(swarm);
-    let names = free_names(&cluster.world, swarm, &unseen, plan.create.min(BATCH));
+    let names = free_names(
+        &cluster.world,
+        swarm,
+        &unseen,
+        plan.create.min(MAX_DRONES_PER_RECONCILE),
+    );
     let filled = match slots {
         Some(Ok(slots)) if unseen.is_empty() => {
             let chosen: HashSet<&DroneUid> = plan.delete.iter().collect();
@@ -268,7 +273,7 @@ async fn converge(
         .await?;
     }
     if !plan.delete.is_empty() {
-        let chosen: HashSet<&DroneUid> = plan.delete.iter().take(BATCH).collect();
+        let chosen: HashSet<&DroneUid> = plan.delete.iter().take(MAX_DRONES_PER_RECONCILE).collect();
         tracing::info!(desired, removing = chosen.len(), "removing Drones");
         let chosen: Vec<Member> = members.iter().filter(|m| chosen.contains(&m.uid)).cloned().collect();
         run(chosen.into_iter().map(|member| {
@@ -282,7 +287,7 @@ async fn converge(
         .await?;
     }
     filled.write(&controller.observer, drones).await?;
-    let more = plan.create > BATCH || plan.delete.len() > BATCH;
+    let more = plan.create > MAX_DRONES_PER_RECONCILE || plan.delete.len() > MAX_DRONES_PER_RECONCILE;
     // Just started: airborne and idle vehicles are known once the agents have connected.
     let unsure = grace.filter(|_| plan.unsure);
     let cut_off = cut_off.then_some(RECONNECT_TIME);

@@ -15,13 +15,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Percent above its reserve at which a vehicle is relieved, unless the Swarm says: time for its replacement to take off.
-const ROTATE_BEFORE_RESERVE: u8 = 10;
+const ROTATION_MARGIN_PERCENT: u8 = 10;
 
 /// Retry of a Drone that waits for others to land.
-const AGAIN: Duration = Duration::from_millis(500);
+const LANDING_WAIT_RETRY_DELAY: Duration = Duration::from_millis(500);
 
 /// Retry of a Drone whose autopilot refused to arm during its slot.
-const UNFIT: Duration = Duration::from_secs(2);
+const ARM_REFUSED_RETRY_DELAY: Duration = Duration::from_secs(2);
 
 /// By uid of the Swarm.
 #[derive(Debug, Default)]
@@ -112,15 +112,15 @@ impl TakeoffSlots {
     pub fn request(&self, world: &World, swarm: &Swarm, drone: &Drone, fit: bool, now: Moment) -> Option<Duration> {
         let mut all = self.lock();
         if !world.is_member(uid(swarm), uid(drone)) {
-            return Some(AGAIN);
+            return Some(LANDING_WAIT_RETRY_DELAY);
         }
         let of_swarm = all.entry(uid(swarm).to_owned()).or_default();
         let pace = of_swarm.pace(swarm);
         match of_swarm.slots.request(&DroneUid(uid(drone).to_owned()), fit, pace, now) {
             Ok(()) => None,
-            Err(NotYet::Full) => Some(AGAIN),
+            Err(NotYet::Full) => Some(LANDING_WAIT_RETRY_DELAY),
             Err(NotYet::TooSoon(left)) => Some(left),
-            Err(NotYet::Unfit) => Some(UNFIT),
+            Err(NotYet::Unfit) => Some(ARM_REFUSED_RETRY_DELAY),
         }
     }
 
@@ -164,7 +164,7 @@ pub fn policy(swarm: &Swarm) -> Policy {
     let percent = |n: i32| u8::try_from(n).ok().and_then(Percent::new);
     let failsafe = swarm.spec.template.spec.failsafe.as_ref();
     let reserve = failsafe.map_or(USUAL_RESERVE, |failsafe| Failsafe::from(failsafe).reserve);
-    let usual = Percent::new(reserve.get().saturating_add(ROTATE_BEFORE_RESERVE)).unwrap_or(reserve);
+    let usual = Percent::new(reserve.get().saturating_add(ROTATION_MARGIN_PERCENT)).unwrap_or(reserve);
     Policy {
         on_cordon: match swarm.spec.on_cordon {
             crds::swarm::OnCordon::Continue => OnCordon::Continue,

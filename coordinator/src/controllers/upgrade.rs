@@ -29,18 +29,16 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
-const EVERY: Duration = Duration::from_secs(1);
+const RECONCILE_INTERVAL: Duration = Duration::from_secs(1);
 
 const FETCH_EVERY: Duration = Duration::from_secs(5);
 
-/// Between two checks for a DaemonSet where there is none.
-const ABSENT: Duration = Duration::from_secs(60);
+const ABSENT_DAEMON_SET_CHECK_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Age at which what is known of the DaemonSet counts as unknown.
-const OLD: Duration = Duration::from_secs(30);
+const DAEMON_SET_STALE_AFTER: Duration = Duration::from_secs(30);
 
-/// A deletion takes no longer than a leader may act without renewing its Lease once more.
-const DELETION: Duration = Duration::from_millis(2500);
+/// No longer than a leader may act without renewing its Lease once more.
+const DELETION_DEADLINE: Duration = Duration::from_millis(2500);
 
 #[derive(Debug)]
 pub struct Upgrades {
@@ -116,7 +114,7 @@ impl Driver {
             while self.agents.is_none() {
                 self.fetch_daemon_set().await;
                 if self.agents.is_none() {
-                    sleep(ABSENT.mul_f64(1.0 - rand::random::<f64>() / 2.0)).await;
+                    sleep(ABSENT_DAEMON_SET_CHECK_INTERVAL.mul_f64(1.0 - rand::random::<f64>() / 2.0)).await;
                 }
             }
             let pods = Arc::clone(&self.pods);
@@ -128,7 +126,7 @@ impl Driver {
             let watch = watching::follow(api, config, None, self.controller.leadership.ending.clone(), take);
             let work = async {
                 loop {
-                    sleep(EVERY.mul_f64(0.8 + rand::random::<f64>() / 5.0)).await;
+                    sleep(RECONCILE_INTERVAL.mul_f64(0.8 + rand::random::<f64>() / 5.0)).await;
                     if self.controller.leadership.state.acts() {
                         self.once().await;
                     }
@@ -154,7 +152,7 @@ impl Driver {
                 })
             }
             Err(error) => {
-                self.agents.take_if(|(_, at)| at.elapsed() > OLD);
+                self.agents.take_if(|(_, at)| at.elapsed() > DAEMON_SET_STALE_AFTER);
                 Some(error.to_string())
             }
         };
@@ -283,7 +281,7 @@ impl Driver {
             ..DeleteParams::default()
         };
         let what = "delete the Pod of an agent";
-        let deleted = timeout(DELETION, api::call(what, pods.delete(&pod.name, &params))).await;
+        let deleted = timeout(DELETION_DEADLINE, api::call(what, pods.delete(&pod.name, &params))).await;
         match deleted.unwrap_or(Err(ApiError::TimedOut { what })) {
             Ok(_) => {
                 let now = self.controller.leadership.state.now();

@@ -33,15 +33,14 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use whose::{Airframes, served};
 
-const EVERY: Duration = Duration::from_secs(5);
+const RECONCILE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Between two checks whether the store is filled.
-const FILLED_AGAIN: Duration = Duration::from_secs(1);
+const STORE_FILLED_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Writes of one reconcile: 20 a second, however many vehicles there are.
-const MOST_WRITES: usize = 100;
+/// 20 a second, however many vehicles there are.
+const MAX_WRITES_PER_RECONCILE: usize = 100;
 
-const AT_A_TIME: usize = 4;
+const CONCURRENT_WRITES: usize = 4;
 
 /// The nodes that observe each hardware number.
 type Hardware<'a> = HashMap<HardwareUid, Vec<&'a NodeName>>;
@@ -83,7 +82,11 @@ pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) -> (Store<Vehicle>, A
         if !matches!(filled, Some(Ok(()))) {
             return;
         }
-        while ending.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_some() {
+        while ending
+            .run_until_cancelled(tokio::time::sleep(RECONCILE_INTERVAL))
+            .await
+            .is_some()
+        {
             if inventory.observer.leadership.state.acts() {
                 inventory.reconcile().await;
             }
@@ -95,7 +98,7 @@ pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) -> (Store<Vehicle>, A
 /// Done when `store` is filled. Polls: another controller waits for the same store, whose wake-up reaches only the last waiter.
 async fn filled(store: &Store<Vehicle>) -> Result<(), WriterDropped> {
     loop {
-        if let Ok(done) = tokio::time::timeout(FILLED_AGAIN, store.wait_until_ready()).await {
+        if let Ok(done) = tokio::time::timeout(STORE_FILLED_CHECK_INTERVAL, store.wait_until_ready()).await {
             return done;
         }
     }
@@ -132,13 +135,15 @@ impl Inventory {
             }
         }
         // The first by name do not keep the others waiting.
-        let most = due.len().min(MOST_WRITES);
+        let most = due.len().min(MAX_WRITES_PER_RECONCILE);
         let first = rand::random_range(0..due.len().max(1));
         due.rotate_left(first);
         due.truncate(most);
         let this = &*self;
         futures::stream::iter(due)
-            .for_each_concurrent(AT_A_TIME, |(name, object, step)| this.perform(name, object, step))
+            .for_each_concurrent(CONCURRENT_WRITES, |(name, object, step)| {
+                this.perform(name, object, step)
+            })
             .await;
     }
 

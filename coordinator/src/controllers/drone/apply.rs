@@ -59,7 +59,7 @@ pub async fn apply(
                     let cluster = &controller.observer().cluster;
                     match claims::obtain(cluster, &node, &snapshot.key, snapshot.uid()).await? {
                         claims::Outcome::Ours => None,
-                        claims::Outcome::Taken(_) => Some(binding::RECHECK),
+                        claims::Outcome::Taken(_) => Some(binding::UNBOUND_RECHECK_INTERVAL),
                     }
                 }
             };

@@ -28,22 +28,21 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Nodes tried within one reconcile.
-const TRIES: usize = 4;
+const NODES_PER_RECONCILE: usize = 4;
 
 /// A Drone without a vehicle is woken when one may be free; this is for a lost wake-up, as after a failed call gave up a reservation.
-pub(super) const RECHECK: Duration = Duration::from_secs(60);
+pub(super) const UNBOUND_RECHECK_INTERVAL: Duration = Duration::from_secs(60);
 
 /// When all tries were lost to others.
-const AFTER_LOSING: Duration = Duration::from_secs(1);
+const LOST_RACE_RETRY_DELAY: Duration = Duration::from_secs(1);
 
 const OTHERS_WERE_FASTER: &str = "other Drones were faster; trying again";
 
 /// Length of a shortlist, for all Drones that request the same.
-const SHORT: usize = 1024;
+const SHORTLIST_LENGTH: usize = 1024;
 
 /// Nodes of a shortlist that one Drone checks within one reconcile.
-const MOST_TRIES: usize = 2 * SHORT;
+const MAX_CHECKED_NODES: usize = 2 * SHORTLIST_LENGTH;
 
 #[derive(Clone, Debug)]
 pub struct Binder {
@@ -124,11 +123,14 @@ pub async fn bind_to(binder: &Binder, snapshot: DroneSnapshot, node: &str) -> Re
                         node: node.to_owned(),
                         by,
                     },
-                    RECHECK,
+                    UNBOUND_RECHECK_INTERVAL,
                 )
             }
-            (None, Err(none)) => (Binding::NoFreeVehicle(none.to_string()), RECHECK),
-            (None, Ok(_)) => (Binding::NoFreeVehicle(OTHERS_WERE_FASTER.to_owned()), AFTER_LOSING),
+            (None, Err(none)) => (Binding::NoFreeVehicle(none.to_string()), UNBOUND_RECHECK_INTERVAL),
+            (None, Ok(_)) => (
+                Binding::NoFreeVehicle(OTHERS_WERE_FASTER.to_owned()),
+                LOST_RACE_RETRY_DELAY,
+            ),
         };
         return Ok((snapshot, binding, Some(again)));
     };
@@ -148,7 +150,7 @@ pub async fn bind_to(binder: &Binder, snapshot: DroneSnapshot, node: &str) -> Re
 /// Chooses a node for a Drone that has none, claims it, and writes it into the Drone.
 pub async fn bind(binder: &Binder, snapshot: DroneSnapshot) -> Result<Bound, ApiError> {
     let mut lost = HashSet::new();
-    for _ in 0..TRIES {
+    for _ in 0..NODES_PER_RECONCILE {
         let reservation = match find(binder, &snapshot, &lost) {
             Ok(reservation) => reservation,
             Err((why, again)) => return Ok((snapshot, Binding::NoFreeVehicle(why), Some(again))),
@@ -178,7 +180,7 @@ pub async fn bind(binder: &Binder, snapshot: DroneSnapshot) -> Result<Bound, Api
     Ok((
         snapshot,
         Binding::NoFreeVehicle(OTHERS_WERE_FASTER.to_owned()),
-        Some(AFTER_LOSING),
+        Some(LOST_RACE_RETRY_DELAY),
     ))
 }
 
@@ -221,7 +223,7 @@ fn find(
         "no other vehicle is free than that of node {}, which has refused the plan of this Mission and is tried again after a rest: {}",
         next.node, next.words
     );
-    Err((why, (next.until - now).min(AFTER_LOSING.max(*again))))
+    Err((why, (next.until - now).min(LOST_RACE_RETRY_DELAY.max(*again))))
 }
 
 /// Reserves the best node but those `lost`; or why there is none, and when to try again. All nodes are gone through once for all Drones
@@ -240,7 +242,7 @@ fn find_among(
         return Ok(reservation);
     }
     let (request, mut made) = (VehicleRequest::of(&snapshot.drone), false);
-    for _ in 0..MOST_TRIES {
+    for _ in 0..MAX_CHECKED_NODES {
         match binder.observer.world().find(&request, Instant::now()) {
             Found::Try(node) => {
                 if let Some(reservation) = reserve(binder, snapshot, &node, required, is_lost) {
@@ -248,7 +250,7 @@ fn find_among(
                 }
             }
             Found::Exhausted(again) => return Err((OTHERS_WERE_FASTER.to_owned(), again)),
-            Found::None(why, again) => return Err((why.to_string(), again.unwrap_or(RECHECK))),
+            Found::None(why, again) => return Err((why.to_string(), again.unwrap_or(UNBOUND_RECHECK_INTERVAL))),
             // Others have emptied the list, or this Drone requests something else now.
             Found::NotSearched if made => break,
             Found::NotSearched => {
@@ -257,12 +259,12 @@ fn find_among(
                 let why = list.none.as_ref().map(ToString::to_string);
                 binder.observer.world().keep(&request, list);
                 if let Some(why) = why {
-                    return Err((why, RECHECK));
+                    return Err((why, UNBOUND_RECHECK_INTERVAL));
                 }
             }
         }
     }
-    Err((OTHERS_WERE_FASTER.to_owned(), AFTER_LOSING))
+    Err((OTHERS_WERE_FASTER.to_owned(), LOST_RACE_RETRY_DELAY))
 }
 
 fn shortlist(binder: &Binder, snapshot: &DroneSnapshot, required: Requirements<'_>) -> Shortlist {
@@ -270,13 +272,13 @@ fn shortlist(binder: &Binder, snapshot: &DroneSnapshot, required: Requirements<'
     let near = where_others_fly(&binder.observer, snapshot);
     let (nodes, changes) = binder.observer.world().candidates();
     let candidates = nodes.iter().map(|(facts, taken)| (facts, *taken));
-    let found = check(binder, Requirements { near, ..required }, candidates, SHORT);
+    let found = check(binder, Requirements { near, ..required }, candidates, SHORTLIST_LENGTH);
     let (nodes, none) = match found {
         Ok(nodes) => (VecDeque::from(nodes), None),
         Err(none) => (VecDeque::new(), Some(none)),
     };
     Shortlist {
-        cut: nodes.len() == SHORT,
+        cut: nodes.len() == SHORTLIST_LENGTH,
         nodes,
         none,
         at,
@@ -311,7 +313,7 @@ fn where_others_fly(observer: &Observer, snapshot: &DroneSnapshot) -> Option<Wgs
 
 /// On the ground a vehicle is given up at the charge at which it would be relieved ([`fleet::planning::swarm::replacement`]). Choosing
 /// needs this many percent more, so that a wavering reading does not have it chosen and given up again and again.
-const ABOVE_RELIEF: u8 = 2;
+const MARGIN_ABOVE_RELIEF_PERCENT: u8 = 2;
 
 /// A vehicle to be relieved once airborne is of no use to a Swarm or a Mission, and two such would replace each other for ever.
 fn least_battery(world: &World, snapshot: &DroneSnapshot) -> Percent {
@@ -325,7 +327,7 @@ fn least_battery(world: &World, snapshot: &DroneSnapshot) -> Percent {
         None if mission(&snapshot.drone).is_some() => higher(reserve, NEAR_RESERVE),
         None => return reserve,
     };
-    higher(relief, ABOVE_RELIEF)
+    higher(relief, MARGIN_ABOVE_RELIEF_PERCENT)
 }
 
 fn check<'a>(

@@ -10,10 +10,10 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Interval of checks on the way: reports are no news for their position alone.
-const ON_ITS_WAY: Duration = Duration::from_secs(1);
+/// Reports are no news for their position alone.
+const CLIMB_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-const LATE: Duration = Duration::from_secs(5);
+const OVERDUE_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Default)]
 pub struct Heights(Mutex<HashMap<String, Climb>>);
@@ -62,7 +62,7 @@ fn is_to_be_there(snapshot: &DroneSnapshot, report: &Report) -> bool {
 pub const fn check_again(height: Height) -> Option<Duration> {
     match height {
         Height::There => None,
-        Height::UnderWay => Some(ON_ITS_WAY),
-        Height::NotReached { .. } => Some(LATE),
+        Height::UnderWay => Some(CLIMB_CHECK_INTERVAL),
+        Height::NotReached { .. } => Some(OVERDUE_CHECK_INTERVAL),
     }
 }

@@ -25,7 +25,7 @@ use tokio::time::Instant;
 
 /// A battery change of this many percent is worth a write of its own: a whole charge then costs three writes at most, within the budget of
 /// eight for a long flight. Live figures come with the fleet service.
-pub(crate) const BATTERY_STEP: i32 = 25;
+pub(crate) const BATTERY_STEP_PERCENT: i32 = 25;
 
 /// Writes the status after a step, or says when to reconcile again.
 pub async fn write(controller: &DroneController, applied: &Applied) -> Result<Option<Duration>, ApiError> {
@@ -275,7 +275,7 @@ pub(crate) fn battery(report: &Report, now: Timestamp) -> Option<BatteryStatus> 
 
 pub(crate) fn far_from(before: Option<&BatteryStatus>, now: &BatteryStatus) -> bool {
     match (before.and_then(|b| b.remaining_percent), now.remaining_percent) {
-        (Some(before), Some(now)) => (before - now).abs() >= BATTERY_STEP,
+        (Some(before), Some(now)) => (before - now).abs() >= BATTERY_STEP_PERCENT,
         (before, now) => before != now,
     }
 }

@@ -16,23 +16,27 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-/// Between two readings: a mission that has begun cannot change, and a new leader could not go on with another file.
-const AGAIN: Duration = Duration::from_secs(60);
+/// A mission that has begun cannot change, and a new leader could not go on with another file.
+const REREAD_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Between two readings of a file that is missing or cannot be flown.
-const AGAIN_IF_BAD: Duration = Duration::from_secs(10);
+/// For a file that is missing or cannot be flown.
+const BAD_FILE_REREAD_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Files read at a time, each of another namespace.
-const READ_AT_A_TIME: usize = 8;
+/// Each of another namespace.
+const CONCURRENT_READS: usize = 8;
 
 /// A shorter file is planned where it is read: that takes less time than waiting for another thread.
-const BYTES_AT_ONCE: usize = 8192;
+const INLINE_PLANNING_BYTES: usize = 8192;
 
 /// The reason of a Mission at whose file the reader panics.
 const FAULT: &str = "reading it ended in a fault of this program, which its log has; change the file, and report it";
 
 pub fn is_due(ago: Duration, good: bool) -> bool {
-    ago >= if good { AGAIN } else { AGAIN_IF_BAD }
+    ago >= if good {
+        REREAD_INTERVAL
+    } else {
+        BAD_FILE_REREAD_INTERVAL
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -94,7 +98,7 @@ impl Order {
         if let Some(known) = self.known.as_ref().filter(|known| known.digest == digest) {
             return Arc::clone(known);
         }
-        if text.len() <= BYTES_AT_ONCE {
+        if text.len() <= INLINE_PLANNING_BYTES {
             let work = catch_unwind(|| FileWork::of(&text));
             return Arc::new(work.unwrap_or_else(|_| FileWork::bad(&text, FAULT)));
         }
@@ -155,7 +159,7 @@ struct Readings {
 
 impl Readings {
     fn take(&mut self) -> Option<Order> {
-        if self.underway.len() >= READ_AT_A_TIME {
+        if self.underway.len() >= CONCURRENT_READS {
             return None;
         }
         let underway = &self.underway;
@@ -295,7 +299,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_text_that_was_read_before_is_not_planned_again_be_it_good_or_bad() {
-        let long = DROPS.replace("\t183\t", "\t16\t") + &" ".repeat(2 * BYTES_AT_ONCE);
+        let long = DROPS.replace("\t183\t", "\t16\t") + &" ".repeat(2 * INLINE_PLANNING_BYTES);
         for text in [DROPS.to_owned(), "hello".to_owned(), long] {
             let from = ConfigMapKey {
                 name: "files".to_owned(),

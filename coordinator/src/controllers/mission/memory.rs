@@ -48,7 +48,7 @@ pub(super) struct Memory {
 }
 
 /// A vehicle on the ground that has moved less is where it was, meters: positions of receivers waver.
-const SAME_START_M: f64 = 1.0;
+const START_EPSILON_M: f64 = 1.0;
 
 impl Memory {
     /// Takes other work, about which nothing was found yet.
@@ -67,7 +67,7 @@ impl Memory {
     pub(super) fn start(&self, drone: &str, at: Wgs84) -> Wgs84 {
         let is_there = |start: &&Wgs84| {
             let (east, north) = offset(**start, at);
-            east.hypot(north) <= SAME_START_M
+            east.hypot(north) <= START_EPSILON_M
         };
         self.starts.get(drone).filter(is_there).copied().unwrap_or(at)
     }

@@ -20,10 +20,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// Vehicles that become fit this soon after the first share the work from the beginning.
-const GATHERING: Duration = Duration::from_secs(5);
+const GATHERING_TIME: Duration = Duration::from_secs(5);
 
 /// A vehicle that could not fly a part from where it is on the ground is judged again after this long.
-const JUDGED_AGAIN: Duration = Duration::from_secs(10);
+const REACH_RECHECK_INTERVAL: Duration = Duration::from_secs(10);
 
 pub(super) struct Subject {
     pub(super) mission: Arc<Mission>,
@@ -122,7 +122,11 @@ impl Controller {
                 does = Doing::Unfit(why);
             }
             if let Doing::Fit(at) = does {
-                does = match memory.unfit.get(name).filter(|(_, at)| now - *at < JUDGED_AGAIN) {
+                does = match memory
+                    .unfit
+                    .get(name)
+                    .filter(|(_, at)| now - *at < REACH_RECHECK_INTERVAL)
+                {
                     Some((why, _)) => Doing::Unfit(why.clone()),
                     // Where it may fly is not known yet.
                     None if !self.observer.rules.is_complete() => Doing::Waits,
@@ -184,7 +188,7 @@ pub(super) fn gathering(memory: &mut Memory, drones: &[Observed], now: Instant) 
         return false;
     }
     let since = *memory.fit_since.get_or_insert(now);
-    waits && now - since < GATHERING
+    waits && now - since < GATHERING_TIME
 }
 
 /// Why the existing Drones do not fly.

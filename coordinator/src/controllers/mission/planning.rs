@@ -19,7 +19,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// Areas with fewer corners are planned at once: that takes less time than waiting for another thread.
-const CORNERS_AT_ONCE: usize = 16;
+const INLINE_PLANNING_CORNERS: usize = 16;
 
 impl Controller {
     /// Its work, if it differs from `known`; `read` is its file, if that was read just now.
@@ -48,7 +48,7 @@ impl Controller {
         }
         let namespace = mission.namespace().unwrap_or_default();
         let at_once = || Some(Asked::Done(Job::of(&mission.spec, file)));
-        if corners(&mission.spec) <= CORNERS_AT_ONCE {
+        if corners(&mission.spec) <= INLINE_PLANNING_CORNERS {
             return at_once();
         }
         let Ok(digest) = asked_for(&mission.spec) else {

@@ -3,7 +3,7 @@
 //! Owns: the queue, in which namespaces take turns, and the results until they are fetched. Must not: decide what is planned when.
 
 use super::lock::lock;
-use super::turns::{MOST_WAITING, Turns};
+use super::turns::{MAX_WAITING_PER_NAMESPACE, Turns};
 use super::work::{FileWork, Job};
 use crds::MissionSpec;
 use fleet::planning::mission::Work;
@@ -17,16 +17,16 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 /// One core stays free for all else.
-const AT_A_TIME: usize = 1;
+const CONCURRENT_TASKS: usize = 1;
 
 /// A task that takes longer no longer keeps others from beginning. The largest survey that the CRD allows takes a few seconds.
 const PLANNING_DEADLINE: Duration = Duration::from_secs(30);
 
 /// Tasks that take longer than that at the same time, each of another namespace.
-const MOST_LATE: usize = 2;
+const MAX_LATE_TASKS: usize = 2;
 
-/// Surveys kept per namespace, so that one that is edited back, or created again, is not planned again.
-const KEPT_OF_NAMESPACE: usize = 4;
+/// A survey that is edited back, or created again, is not planned again.
+const KEPT_SURVEYS_PER_NAMESPACE: usize = 4;
 
 const KEPT_NAMESPACES: usize = 64;
 
@@ -108,7 +108,7 @@ impl Place {
             Self::After(1) => format!("{what} is planned after another"),
             Self::After(before) => format!("{what} is planned after {before} others"),
             Self::NoRoom => format!(
-                "{what} is planned later: {MOST_WAITING} Missions of its namespace wait to be planned, as many as may; others are not \
+                "{what} is planned later: {MAX_WAITING_PER_NAMESPACE} Missions of its namespace wait to be planned, as many as may; others are not \
                  delayed by them"
             ),
         }
@@ -246,7 +246,7 @@ impl Queue {
     fn take(&mut self, now: Instant) -> Option<(Of, Task)> {
         let (late, in_time): (Vec<&Running>, Vec<&Running>) =
             self.running.iter().partition(|running| running.is_late(now));
-        if in_time.len() >= AT_A_TIME || late.len() > MOST_LATE {
+        if in_time.len() >= CONCURRENT_TASKS || late.len() > MAX_LATE_TASKS {
             return None;
         }
         // Other tasks of a Mission wait for the one that is late.
@@ -281,7 +281,7 @@ impl Queue {
         self.kept_in_order.push_back(namespace.to_owned());
         let kept = self.kept.entry(namespace.to_owned()).or_default();
         kept.push_back((digest.to_owned(), job.clone()));
-        while kept.len() > KEPT_OF_NAMESPACE {
+        while kept.len() > KEPT_SURVEYS_PER_NAMESPACE {
             kept.pop_front();
         }
         if self.kept_in_order.len() > KEPT_NAMESPACES

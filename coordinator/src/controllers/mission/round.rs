@@ -17,7 +17,7 @@ use std::collections::{HashMap, HashSet};
 use tokio::time::Instant;
 
 /// Each has at most some calls to the Kubernetes API under way.
-const NAMESPACES_AT_A_TIME: usize = 32;
+const CONCURRENT_NAMESPACES: usize = 32;
 
 pub(super) struct Turn<'a> {
     pub(super) subject: &'a Subject,
@@ -59,7 +59,7 @@ impl Controller {
             }
         }
         let all: Vec<_> = namespaces.into_iter().map(|turns| self.take_turns(turns)).collect();
-        let mut taken = stream::iter(all).buffer_unordered(NAMESPACES_AT_A_TIME);
+        let mut taken = stream::iter(all).buffer_unordered(CONCURRENT_NAMESPACES);
         let mut known = Known::default();
         while let Some(turns) = taken.next().await {
             // The vehicles of a namespace wait for no other's calls.

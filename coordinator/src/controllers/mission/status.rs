@@ -12,10 +12,10 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp, Unit};
 use std::time::Duration;
 
 /// Ranges listed that no vehicle has flown, of a Mission that has failed.
-const MOST_NOT_FLOWN: usize = 20;
+const MAX_UNFLOWN_RANGES: usize = 20;
 
-/// Progress of this much, percent, is worth a write.
-const COARSE: u8 = 25;
+/// Progress that is worth a write.
+const PROGRESS_STEP_PERCENT: u8 = 25;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
@@ -141,7 +141,7 @@ pub fn next(known: &Known<'_>, now: Timestamp) -> MissionStatus {
                 begins: place(one.from),
                 ends: place(one.to),
             };
-            status.not_flown = left.all().iter().take(MOST_NOT_FLOWN).map(not_flown).collect();
+            status.not_flown = left.all().iter().take(MAX_UNFLOWN_RANGES).map(not_flown).collect();
             let (reason, text) = failed(*why, known.mission, step);
             let message = format!(
                 "{text}; {percent} percent is flown, and {:.0} m in {} ranges are not: see status.notFlown. Create another Mission for them",
@@ -278,7 +278,7 @@ pub fn is_news(old: &MissionStatus, new: &MissionStatus) -> bool {
     };
     let (before, after) = (percent(old), percent(new));
     // The rest is written with what follows from it, a moment later.
-    let far = (after.abs_diff(before) >= COARSE && after < 100) || old.done.is_none();
+    let far = (after.abs_diff(before) >= PROGRESS_STEP_PERCENT && after < 100) || old.done.is_none();
     let quiet = |status: &MissionStatus| {
         let mut quiet = status.clone();
         (quiet.done, quiet.estimated_completion_time) = (None, None);

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// Waiting requests of one namespace; the rest is asked for again later.
-pub const MOST_WAITING: usize = 256;
+/// The rest is asked for again later.
+pub const MAX_WAITING_PER_NAMESPACE: usize = 256;
 
 /// Waiting requests, by key.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ impl<K: PartialEq, T> Turns<K, T> {
     /// Puts a request at the end of its namespace's row, or in the place of the one with its key. Dropped where there is no room.
     pub fn put(&mut self, namespace: &str, key: K, request: T) {
         let row = self.waiting.entry(namespace.to_owned()).or_default();
-        let is_full = row.len() >= MOST_WAITING;
+        let is_full = row.len() >= MAX_WAITING_PER_NAMESPACE;
         match row.iter_mut().find(|(known, _)| *known == key) {
             Some((_, known)) => *known = request,
             None if is_full => {}
@@ -85,7 +85,7 @@ mod tests {
         for number in 100..1000 {
             turns.put("hostile", format!("h{number}"), ());
         }
-        assert_eq!(turns.waiting["hostile"].len(), MOST_WAITING);
+        assert_eq!(turns.waiting["hostile"].len(), MAX_WAITING_PER_NAMESPACE);
         assert_eq!(turns.before(&"h999".to_owned()), None, "there is no room for it");
         turns.put("a", "again".to_owned(), ());
         assert_eq!(turns.take(|name| name != "hostile").unwrap().1, "again");

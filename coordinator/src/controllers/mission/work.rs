@@ -90,8 +90,7 @@ pub struct Job {
 const HOME_UNKNOWN: &str = "altitudes of the file are above mean sea level, and it does not say how high home is: compare them with the \
                             ground there";
 
-/// Limits of the takeoff altitude, meters.
-const TAKEOFF: (f64, f64) = (2.0, 120.0);
+const TAKEOFF_ALTITUDE_LIMITS_M: (f64, f64) = (2.0, 120.0);
 
 const CHANGED: &str = "the work of a Mission that has begun cannot change; put spec.route, spec.survey or the file of spec.planFrom back, or \
                        create another Mission";
@@ -99,11 +98,10 @@ const CHANGED: &str = "the work of a Mission that has begun cannot change; put s
 pub const PLANNED_OTHERWISE: &str = "the lines of the survey are planned otherwise by this version of the coordinator than by the one that began it, so \
                                  which of them are flown is not known; create another Mission, or have the version before finish it";
 
-/// Characters kept of an autopilot's words.
-const MOST_WORDS: usize = 1024;
+const MAX_AUTOPILOT_TEXT_CHARS: usize = 1024;
 
-/// Takeoff altitude where the work's altitudes are not above home, meters.
-const USUAL_TAKEOFF: f64 = 10.0;
+/// Where the work's altitudes are not above home.
+const DEFAULT_TAKEOFF_ALTITUDE_M: f64 = 10.0;
 
 const ONE_AT_A_TIME: &str = "the items of a file are flown by one vehicle at a time; set spec.parallelism to 1, or make the file a route with \
                              `skein mission import`";
@@ -186,8 +184,10 @@ impl Job {
 
     fn flown(work: Work, digest: WorkDigest) -> Self {
         let takeoff = match work.track().points().first().map(|point| point.altitude) {
-            Some(Altitude::AboveHome(height)) => height.0.clamp(TAKEOFF.0, TAKEOFF.1),
-            Some(Altitude::Amsl(_)) | None => USUAL_TAKEOFF,
+            Some(Altitude::AboveHome(height)) => {
+                height.0.clamp(TAKEOFF_ALTITUDE_LIMITS_M.0, TAKEOFF_ALTITUDE_LIMITS_M.1)
+            }
+            Some(Altitude::Amsl(_)) | None => DEFAULT_TAKEOFF_ALTITUDE_M,
         };
         Self {
             work: Arc::new(work),
@@ -316,7 +316,7 @@ pub fn write(progress: &Progress, status: &mut MissionStatus) {
     let refused = |one: &Refused| RefusedStatus {
         node: one.node.to_string(),
         times: small(one.times),
-        message: one.words.chars().take(MOST_WORDS).collect(),
+        message: one.words.chars().take(MAX_AUTOPILOT_TEXT_CHARS).collect(),
     };
     status.refused = progress.refused.iter().map(refused).collect();
     status.vehicles = i32::try_from(progress.parts.len()).unwrap_or(i32::MAX);

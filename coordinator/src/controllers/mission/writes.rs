@@ -25,10 +25,10 @@ use tokio::time::{Instant, timeout};
 
 const SPARE_NAMES: usize = 1000;
 
-const CALLS: usize = 8;
+const CONCURRENT_CALLS: usize = 8;
 
 /// Deadline of a call that changes something: begun by a leader that may act, it ends before another may lead.
-const CALL: Duration = LASTS.saturating_sub(ACT_FOR);
+const WRITE_DEADLINE: Duration = LASTS.saturating_sub(ACT_FOR);
 
 impl Controller {
     /// Makes a call that changes something, if this leader may act now.
@@ -40,7 +40,7 @@ impl Controller {
         if !self.acts() {
             return Err(ReconcileError::MayNotAct);
         }
-        let done = timeout(CALL, api::call(what, call)).await;
+        let done = timeout(WRITE_DEADLINE, api::call(what, call)).await;
         Ok(done.unwrap_or(Err(ApiError::TimedOut { what }))?)
     }
 
@@ -121,7 +121,8 @@ impl Controller {
             .iter()
             .map(|name| self.make(&api, mission, name, (job.takeoff, now)))
             .collect();
-        let made: Vec<Result<(), ReconcileError>> = stream::iter(makes).buffer_unordered(CALLS).collect().await;
+        let made: Vec<Result<(), ReconcileError>> =
+            stream::iter(makes).buffer_unordered(CONCURRENT_CALLS).collect().await;
         made.into_iter().collect()
     }
 
@@ -157,7 +158,10 @@ impl Controller {
         };
         let deletions = subject.drones.iter().filter(is_to_go);
         let deletions: Vec<_> = deletions.map(|snapshot| self.delete_one(snapshot, now)).collect();
-        let deleted: Vec<Result<(), ReconcileError>> = stream::iter(deletions).buffer_unordered(CALLS).collect().await;
+        let deleted: Vec<Result<(), ReconcileError>> = stream::iter(deletions)
+            .buffer_unordered(CONCURRENT_CALLS)
+            .collect()
+            .await;
         deleted.into_iter().collect()
     }
 

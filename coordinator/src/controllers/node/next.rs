@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// An agent that comes back within this time is never reported as gone: it reconnects within 5 s, and a restarted program within a few
 /// more. The same for an autopilot, which reboots within this time.
-const GRACE: Duration = Duration::from_secs(10);
+const AGENT_GONE_GRACE: Duration = Duration::from_secs(10);
 
 const LONGEST_LABEL: usize = 63;
 
@@ -64,9 +64,11 @@ pub fn step(object: Option<&Node>, agent: Agent) -> Step {
         return Step::Rest;
     }
     match agent {
-        Agent::Gone { since } if since < GRACE && ready(node).is_some() => Step::CheckAgain(GRACE - since),
+        Agent::Gone { since } if since < AGENT_GONE_GRACE && ready(node).is_some() => {
+            Step::CheckAgain(AGENT_GONE_GRACE - since)
+        }
         // An agent that has just started or connected again has not received anything yet.
-        Agent::NoAutopilot { since } if since < GRACE => Step::CheckAgain(GRACE - since),
+        Agent::NoAutopilot { since } if since < AGENT_GONE_GRACE => Step::CheckAgain(AGENT_GONE_GRACE - since),
         Agent::Gone { .. } | Agent::NoAutopilot { .. } | Agent::Connected => Step::Write(state),
     }
 }

@@ -11,8 +11,8 @@ use model::units::{AltitudeAboveHome, Wgs84};
 use model::vehicle::{Autopilot, Identity};
 use std::sync::Arc;
 
-/// A home that has moved less since compiling is the same, meters: autopilots correct theirs, and home has several meters to every edge.
-const SAME_HOME: f64 = 0.5;
+/// A home that has moved less since compiling is the same: autopilots correct theirs, and home has several meters to every edge.
+const HOME_EPSILON_M: f64 = 0.5;
 
 /// Compiled fences, for all vehicles whose homes make no difference to them.
 #[derive(Debug, Default)]
@@ -29,7 +29,7 @@ struct Entry {
 }
 
 /// A few for each site.
-const MOST_KEPT: usize = 256;
+const MAX_KEPT: usize = 256;
 
 impl Fences {
     fn compile(&mut self, of: &Ingredients) -> Result<Compiled, NoFence> {
@@ -48,7 +48,7 @@ impl Fences {
         }
         let (compiled, same) = compile_around(&wanted, of.autopilot, of.home);
         if let Some(home) = of.home.filter(|_| same > 0.0) {
-            if self.0.len() >= MOST_KEPT {
+            if self.0.len() >= MAX_KEPT {
                 self.0.remove(0);
             }
             self.0.push(Entry {
@@ -100,7 +100,7 @@ struct Ingredients {
 impl Ingredients {
     fn makes_same_fence(&self, before: &Self) -> bool {
         let same_home = match (self.home, before.home) {
-            (Some(one), Some(other)) => distance(one, other) <= SAME_HOME,
+            (Some(one), Some(other)) => distance(one, other) <= HOME_EPSILON_M,
             (one, other) => one == other,
         };
         // Whether there is a fence waits for the altitude of the return to be known.

@@ -15,7 +15,7 @@ use model::rules::{Deviation, DeviationWhy, FenceState};
 
 const MOST_NAMED: usize = 32;
 
-const LONGEST: usize = 1024;
+const MAX_TEXT_BYTES: usize = 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RuleState {
@@ -285,10 +285,13 @@ fn say(about: &About<'_>, mut vehicles: Vec<(&str, RuleState)>, now: Timestamp) 
 }
 
 fn clipped(text: &str) -> String {
-    if text.len() <= LONGEST {
+    if text.len() <= MAX_TEXT_BYTES {
         return text.to_owned();
     }
-    let end = (0..=LONGEST - 3).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0);
+    let end = (0..=MAX_TEXT_BYTES - 3)
+        .rev()
+        .find(|&i| text.is_char_boundary(i))
+        .unwrap_or(0);
     format!("{}…", text.get(..end).unwrap_or_default())
 }
 

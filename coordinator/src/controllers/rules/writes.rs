@@ -17,7 +17,7 @@ use std::fmt::Debug;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-const AT_A_TIME: usize = 8;
+const CONCURRENT_WRITES: usize = 8;
 
 /// Statuses to be written, at most one for each object.
 #[derive(Default)]
@@ -71,7 +71,7 @@ impl Writes {
 
     /// Begins as many as may be under way.
     pub fn begin(&mut self, client: &Client) {
-        while self.tasks.len() < AT_A_TIME
+        while self.tasks.len() < CONCURRENT_WRITES
             && let Some((key, write)) = self.waiting.pop_first()
         {
             let client = client.clone();

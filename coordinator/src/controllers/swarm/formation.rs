@@ -34,8 +34,8 @@ use tokio::task::JoinSet;
 
 const CONCURRENCY: usize = 8;
 
-/// Half the angle between the arms of a vee, degrees, where none is given.
-const USUAL_HALF_ANGLE: f64 = 45.0;
+/// Half the angle between the arms.
+const DEFAULT_VEE_HALF_ANGLE_DEG: f64 = 45.0;
 
 /// The stations of the slots of `swarm`; `None` without a formation.
 pub fn slots(swarm: &Swarm, of: &SiteRules) -> Option<Result<Vec<Station>, BadFormation>> {
@@ -65,7 +65,7 @@ fn read(asked: &crds::formation::Formation) -> Formation {
                 .unwrap_or_default(),
         }),
         FormationShape::Vee => Some(Shape::Vee {
-            half_angle_deg: asked.half_angle_degrees.unwrap_or(USUAL_HALF_ANGLE),
+            half_angle_deg: asked.half_angle_degrees.unwrap_or(DEFAULT_VEE_HALF_ANGLE_DEG),
         }),
     };
     match (shape, &asked.anchor) {
@@ -145,7 +145,7 @@ impl Filled {
         let changed = |drone: &Arc<Drone>| {
             let found = *self.0.get(&DroneUid(uid(drone.as_ref()).to_owned()))?;
             let of = observer.airspace.rules();
-            let stays = station(drone, of).is_some_and(|station| station.is_as(&found.station, SAME));
+            let stays = station(drone, of).is_some_and(|station| station.is_as(&found.station, STATION_EPSILON));
             (!stays || slot(drone) != Some(found.slot)).then_some((Arc::clone(drone), found))
         };
         let changed: Vec<_> = drones.iter().filter_map(changed).collect();
@@ -160,7 +160,7 @@ impl Filled {
 }
 
 /// A station is written again where it differs by more than this. Above the rounding when it is written.
-const SAME: Meters = Meters(0.05);
+const STATION_EPSILON: Meters = Meters(0.05);
 
 fn not_made_yet(name: &str) -> DroneUid {
     DroneUid(format!("{name} is not made yet"))
@@ -175,7 +175,7 @@ fn station(drone: &Drone, of: &SiteRules) -> Option<Station> {
 pub fn asks_for_slot(drone: &Drone, slots: &[Station], of: &SiteRules) -> bool {
     let slot = slot(drone).and_then(|slot| slots.get(slot));
     let asked = station(drone, of).zip(slot);
-    asked.is_some_and(|(asked, slot)| asked.is_where(slot, SAME))
+    asked.is_some_and(|(asked, slot)| asked.is_where(slot, STATION_EPSILON))
 }
 
 fn candidate(observer: &Observer, drone: &Arc<Drone>, replace: bool, of: &SiteRules) -> Candidate {
@@ -248,7 +248,7 @@ async fn give(observer: &Observer, drone: Arc<Drone>, found: InSlot) -> Result<(
     }
 }
 
-const EVERY: Duration = Duration::from_millis(500);
+const FORMATION_INTERVAL: Duration = Duration::from_millis(500);
 
 /// By the uid of their Swarm.
 #[derive(Debug, Default)]
@@ -270,7 +270,11 @@ pub fn start(observer: &Observer, coverages: &Arc<Coverages>, metrics: &Metrics,
     tasks.spawn(async move {
         let ending = observer.leadership.ending.clone();
         let mut last = observer.leadership.state.now();
-        while ending.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_some() {
+        while ending
+            .run_until_cancelled(tokio::time::sleep(FORMATION_INTERVAL))
+            .await
+            .is_some()
+        {
             let now = observer.leadership.state.now();
             observe_all(&observer, &coverages, &metrics, (last, now));
             last = now;
@@ -362,7 +366,7 @@ mod tests {
                     ..crds::DroneSpec::default()
                 },
             );
-            assert!(station(&drone, &of).unwrap().is_as(slot, SAME), "{text}");
+            assert!(station(&drone, &of).unwrap().is_as(slot, STATION_EPSILON), "{text}");
             assert_eq!(written.altitude_reference, AltitudeReference::AboveHome);
         }
     }

@@ -25,10 +25,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// Percent above the charge of a relief within which the battery is polled: reports are news only every ten percent.
-const NEAR: u8 = 11;
+const BATTERY_POLL_MARGIN_PERCENT: u8 = 11;
 
 /// How often something is checked that no news reports.
-const RECHECK: Duration = Duration::from_secs(5);
+const RECHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// By the Swarm's uid.
 #[derive(Debug, Default)]
@@ -108,10 +108,13 @@ pub fn observe(cluster: &Cluster, assessments: &Assessments, snapshot: &DroneSna
     if assessments.put(uid(swarm.as_ref()), snapshot.uid(), assessment, is_there) {
         cluster.wakes.swarms.wake(Key::of(swarm.as_ref()));
     }
-    let near = |percent: u8| percent > policy.rotate_at.get() && percent <= policy.rotate_at.get().saturating_add(NEAR);
+    let near = |percent: u8| {
+        percent > policy.rotate_at.get()
+            && percent <= policy.rotate_at.get().saturating_add(BATTERY_POLL_MARGIN_PERCENT)
+    };
     let tiring = matches!(service.serving, Serving::Flying { .. }) && service.battery.is_some_and(|b| near(b.get()));
     let lost = service.serving == Serving::Unknown && policy.replace_lost_after.is_some();
-    (tiring || lost).then_some(RECHECK)
+    (tiring || lost).then_some(RECHECK_INTERVAL)
 }
 
 pub fn member(controller: &SwarmController, swarm: &Swarm, drone: &Arc<Drone>, now: Instant) -> Member {

@@ -4,7 +4,7 @@
 
 use crate::cluster::conditions::condition;
 use crate::cluster::world::uid;
-use crate::controllers::drone::status::{BATTERY_STEP, battery, far_from, identity};
+use crate::controllers::drone::status::{BATTERY_STEP_PERCENT, battery, far_from, identity};
 use crate::controllers::node_operators::Shown;
 use crate::controllers::node_rules::ShownRules;
 use crate::controllers::pacing::Urgency;
@@ -28,8 +28,8 @@ use std::sync::Arc;
 /// A Vehicle that was not heard for this long is deleted.
 pub const FORGOTTEN_AFTER: SignedDuration = SignedDuration::from_hours(90 * 24);
 
-/// A home that has moved less is the same, meters over ground and in altitude: autopilots correct theirs.
-const SAME_HOME: (f64, f64) = (10.0, 5.0);
+/// A home that has moved less, over ground and in altitude, is the same: autopilots correct theirs.
+const HOME_EPSILON_M: (f64, f64) = (10.0, 5.0);
 
 const LONGEST_NAME: usize = 253;
 
@@ -252,7 +252,7 @@ fn other_batteries(before: &[OtherBattery], report: &Report) -> Vec<OtherBattery
             .iter()
             .find(|before| before.id == next.id && before.drives == next.drives);
         let near = same.filter(|same| match (same.remaining_percent, next.remaining_percent) {
-            (Some(before), Some(now)) => (before - now).abs() < BATTERY_STEP,
+            (Some(before), Some(now)) => (before - now).abs() < BATTERY_STEP_PERCENT,
             (before, now) => before == now,
         });
         near.cloned().unwrap_or(next)
@@ -383,7 +383,7 @@ fn is_same(before: &Home, now: &Home) -> bool {
         longitude_deg: home.longitude_degrees,
     };
     let (east, north) = offset(at(before), at(now));
-    east.hypot(north) <= SAME_HOME.0 && (now.altitude_meters - before.altitude_meters).abs() <= SAME_HOME.1
+    east.hypot(north) <= HOME_EPSILON_M.0 && (now.altitude_meters - before.altitude_meters).abs() <= HOME_EPSILON_M.1
 }
 
 /// Begins and ends flights by the autopilot's account; a vehicle that is not heard goes on.

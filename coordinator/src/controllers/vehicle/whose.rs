@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// An autopilot that has not reported its version after this long counts as one that does not.
-pub const REPORTS_VERSION: Duration = Duration::from_secs(30);
+pub const VERSION_REPORT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Cheap to clone; clones share state.
 #[derive(Clone, Debug, Default)]
@@ -26,7 +26,7 @@ impl Airframes {
         match (observed, at_once) {
             (Some(report), None) => {
                 let since = *unnamed.entry(node.clone()).or_insert(now);
-                airframe(report, now.duration_since(since) >= REPORTS_VERSION)
+                airframe(report, now.duration_since(since) >= VERSION_REPORT_TIMEOUT)
             }
             _ => {
                 unnamed.remove(node);

@@ -175,10 +175,10 @@ async fn each_gets_another_vehicle_and_who_gets_none_is_told_of_the_next_that_ma
     assert_eq!(none(), (OTHERS_WERE_FASTER.to_owned(), Duration::from_millis(200)));
     tokio::time::advance(Duration::from_millis(200)).await;
     let why = "no vehicle is free: of 3 drone nodes 3 serve other Drones";
-    assert_eq!(none(), (why.to_owned(), RECHECK));
+    assert_eq!(none(), (why.to_owned(), UNBOUND_RECHECK_INTERVAL));
     assert_eq!(
         none(),
-        (why.to_owned(), RECHECK),
+        (why.to_owned(), UNBOUND_RECHECK_INTERVAL),
         "all nodes were gone through just now"
     );
     field.binder.observer.cluster.wakes.drones.drain();

@@ -133,7 +133,7 @@ fn a_namespace_that_takes_longer_than_the_deadline_delays_only_itself_and_says_s
 #[test]
 fn one_for_which_there_is_no_room_says_so() {
     let pool = busy();
-    for number in 0..MOST_WAITING {
+    for number in 0..MAX_WAITING_PER_NAMESPACE {
         ask(&pool, "hostile", &format!("m{number}"), "x");
     }
     let more = place(ask(&pool, "hostile", "one more", "x"));

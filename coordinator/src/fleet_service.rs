@@ -43,14 +43,13 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 use tracing::Instrument;
 
-/// Span between two messages of a watch when the caller names none.
-const INTERVAL: Duration = Duration::from_millis(500);
+/// Between two messages.
+const DEFAULT_WATCH_INTERVAL: Duration = Duration::from_millis(500);
 
 /// A watcher that does not read for this long is dropped.
-const PATIENCE: Duration = Duration::from_secs(30);
+const WATCHER_READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// After this the rights of a watcher are checked again.
-const RECHECK_EVERY: Duration = Duration::from_secs(60);
+const RIGHTS_RECHECK_INTERVAL: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
 pub struct FleetHandles {
@@ -168,12 +167,12 @@ impl v1::fleet_server::Fleet for FleetService {
             right,
             auth: self.auth.clone(),
             ticket: request.extensions().get::<Ticket>().cloned(),
-            recheck: RECHECK_EVERY,
+            recheck: RIGHTS_RECHECK_INTERVAL,
         };
         let asked = request.into_inner();
         let selection = to_read(&asked.namespace, &asked.selector)?;
         let interval = match asked.interval_ms {
-            0 => INTERVAL,
+            0 => DEFAULT_WATCH_INTERVAL,
             ms @ 100..=60_000 => Duration::from_millis(ms.into()),
             ms => {
                 return Err(Status::invalid_argument(format!(
@@ -314,7 +313,10 @@ async fn watch(
         let news = shared.news(sent, || list(&handles, &selection, watched.airspace)).await;
         if let Some((digest, list)) = news {
             sent = Some(digest);
-            if !matches!(tokio::time::timeout(PATIENCE, sender.send(Ok(list))).await, Ok(Ok(()))) {
+            if !matches!(
+                tokio::time::timeout(WATCHER_READ_TIMEOUT, sender.send(Ok(list))).await,
+                Ok(Ok(()))
+            ) {
                 return;
             }
         }

@@ -41,7 +41,7 @@ use tokio_util::sync::CancellationToken;
 
 const CONCURRENCY: usize = 16;
 
-const RETRY: Duration = Duration::from_secs(2);
+const WRITE_RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Cheap to clone; clones share state.
 #[derive(Clone, Debug)]
@@ -129,7 +129,7 @@ pub fn start(ground: &Ground, ending: CancellationToken, tasks: &mut JoinSet<()>
         loop {
             tokio::select! {
                 () = ending.cancelled() => return,
-                () = tokio::time::sleep(RETRY) => (),
+                () = tokio::time::sleep(WRITE_RETRY_INTERVAL) => (),
             }
             let _one_at_a_time = ground.latch.writing.lock().await;
             let call = ground.latch.begin();

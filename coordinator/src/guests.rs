@@ -38,27 +38,27 @@ use tonic::{Request, Response, Status, Streaming};
 use tracing::Instrument;
 use waiting::{AgentEnd, Waiting};
 
-/// Ground stations at a time, and of one person.
-const MOST: usize = 1024;
-const MOST_OF_ONE: usize = 512;
+/// Ground stations at a time.
+const MAX_GUESTS: usize = 1024;
+const MAX_GUESTS_PER_PERSON: usize = 512;
 const WORDS: Words = Words {
     full: "too many ground stations are connected through this coordinator; end another `skein connect`, or try again later",
     own: "is connected to vehicles",
     end: "`skein connect`",
 };
 
-/// Calls of one agent at once, and one more after each [`CALLED_EVERY`]: each costs it a connection.
-const CALLED: u32 = 16;
-const CALLED_EVERY: Duration = Duration::from_millis(500);
+/// Calls of one agent at once, and one more after each [`AGENT_CALL_INTERVAL`]: each costs it a connection.
+const AGENT_CALL_BURST: u32 = 16;
+const AGENT_CALL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Time for the first message of a caller, or of an agent.
-const FIRST_WITHIN: Duration = Duration::from_secs(10);
+/// From a caller, or an agent.
+const FIRST_MESSAGE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// An agent dials, shakes hands and answers within this; a radio may take a second for each way.
 const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 
 /// After this a person's rights are checked again, by answers no older. One whose right ends is cut off within twice this.
-const RECHECK: Duration = Duration::from_secs(4);
+const RIGHTS_RECHECK_INTERVAL: Duration = Duration::from_secs(4);
 
 #[derive(Debug)]
 pub struct GuestHandles {
@@ -110,8 +110,8 @@ impl Guests {
         Self {
             gate,
             auth,
-            places: Places::new(MOST, MOST_OF_ONE, WORDS),
-            calls: Arc::new(Buckets::new(CALLED, CALLED_EVERY)),
+            places: Places::new(MAX_GUESTS, MAX_GUESTS_PER_PERSON, WORDS),
+            calls: Arc::new(Buckets::new(AGENT_CALL_BURST, AGENT_CALL_INTERVAL)),
         }
     }
 
@@ -151,7 +151,7 @@ impl v1::guests_server::Guests for Guests {
         let who = request.extensions().get::<Who>().cloned().ok_or_else(Who::missing)?;
         let ticket = request.extensions().get::<Ticket>().cloned();
         let mut inbound = request.into_inner();
-        let open = match timeout(FIRST_WITHIN, inbound.message()).await {
+        let open = match timeout(FIRST_MESSAGE_TIMEOUT, inbound.message()).await {
             Ok(Ok(Some(v1::ConnectRequest {
                 message: Some(FromPerson::Open(open)),
             }))) => open,
@@ -186,7 +186,7 @@ impl v1::guests_server::Guests for Guests {
             right,
             auth: self.auth.clone(),
             ticket,
-            recheck: RECHECK,
+            recheck: RIGHTS_RECHECK_INTERVAL,
         };
         let span = spans::drone_of(handles.observer.world(), &drone);
         let brought = self
@@ -238,7 +238,7 @@ impl v1::guests_server::Guests for Guests {
         self.gate.track(async move {
             if let Err(status) = handles
                 .waiting
-                .answer(node, inbound, sender.clone(), FIRST_WITHIN)
+                .answer(node, inbound, sender.clone(), FIRST_MESSAGE_TIMEOUT)
                 .await
             {
                 // The agent may be gone already.

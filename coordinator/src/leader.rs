@@ -37,7 +37,7 @@ use crate::leadership::state::LeadershipState;
 use crate::metrics::{FleetNow, Metrics};
 use crate::server::auth::Auth;
 use crate::server::security::Security;
-use crate::server::{Gate, LARGEST_MESSAGE, ServiceGate};
+use crate::server::{Gate, MAX_MESSAGE_BYTES, ServiceGate};
 use crate::sessions::Sessions;
 use crate::sessions::uplink::{Uplink, UplinkHandles};
 use fleet::planning::freshness::Knowledge;
@@ -75,11 +75,11 @@ impl Default for Gates {
 
 pub fn services(gates: &Gates, auth: &Auth) -> Routes {
     let uplink = Uplink::new(gates.uplink.clone(), auth.clone());
-    let uplink = UplinkServer::new(uplink).max_decoding_message_size(LARGEST_MESSAGE);
+    let uplink = UplinkServer::new(uplink).max_decoding_message_size(MAX_MESSAGE_BYTES);
     let fleet = FleetService::new(gates.fleet.clone(), auth.clone());
-    let fleet = FleetServer::new(fleet).max_decoding_message_size(LARGEST_MESSAGE);
+    let fleet = FleetServer::new(fleet).max_decoding_message_size(MAX_MESSAGE_BYTES);
     let guests = Guests::new(gates.guests.clone(), auth.clone());
-    let guests = GuestsServer::new(guests).max_decoding_message_size(LARGEST_MESSAGE);
+    let guests = GuestsServer::new(guests).max_decoding_message_size(MAX_MESSAGE_BYTES);
     Routes::new(uplink).add_service(fleet).add_service(guests)
 }
 
@@ -256,7 +256,7 @@ fn count_the_fleet(metrics: &Metrics, observer: &Observer) {
 }
 
 /// Between two log lines of a leader that still does not know the present.
-const SLOW: Duration = Duration::from_secs(10);
+const SLOW_LISTING_LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Lists everything after taking the Lease, and after a person confirms a restored store: until then orders only keep the present state
 /// (invariant 16).
@@ -266,7 +266,10 @@ async fn relist_when_leading(observer: Observer, relist: watching::Relist) {
         loop {
             leadership.until(Knowledge::BeforeLeading).await;
             let mut listing = std::pin::pin!(relist.all());
-            while tokio::time::timeout(SLOW, &mut listing).await.is_err() {
+            while tokio::time::timeout(SLOW_LISTING_LOG_INTERVAL, &mut listing)
+                .await
+                .is_err()
+            {
                 tracing::warn!(
                     "not everything could be listed yet since the lead was taken: nothing takes off, and what flies goes on"
                 );

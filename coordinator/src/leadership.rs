@@ -29,10 +29,9 @@ use std::time::Duration;
 pub const LEASE: &str = "skein-coordinator";
 
 /// Deadline of one call about the Lease: a renewal that hangs leaves time for another.
-const CALL: Duration = Duration::from_secs(3);
+const LEASE_CALL_DEADLINE: Duration = Duration::from_secs(3);
 
-/// Retry of a failed renewal.
-const AGAIN: Duration = Duration::from_millis(500);
+const RENEWAL_RETRY_DELAY: Duration = Duration::from_millis(500);
 
 /// Least frequency of tries to lead.
 const LONGEST_DELAY: Duration = Duration::from_secs(3);
@@ -190,7 +189,7 @@ impl LeaderLease {
                 Ok(()) => return,
                 Err(error) => tracing::warn!(%error, "this could not be noted on the Lease yet"),
             }
-            tokio::time::sleep(AGAIN).await;
+            tokio::time::sleep(RENEWAL_RETRY_DELAY).await;
         }
     }
 
@@ -202,7 +201,11 @@ impl LeaderLease {
         let mut lease = Some(led.lease.clone());
         let mut doubted = false;
         loop {
-            let delay = if lease.is_some() { RENEW_EVERY } else { AGAIN };
+            let delay = if lease.is_some() {
+                RENEW_EVERY
+            } else {
+                RENEWAL_RETRY_DELAY
+            };
             tokio::time::sleep(delay).await;
             let sent = leadership.now();
             match self.renew(led.term, lease.take()).await {
@@ -289,7 +292,7 @@ impl LeaderLease {
 }
 
 async fn in_time<T>(what: &'static str, call: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
-    tokio::time::timeout(CALL, call)
+    tokio::time::timeout(LEASE_CALL_DEADLINE, call)
         .await
         .unwrap_or(Err(ApiError::TimedOut { what }))
 }

@@ -12,10 +12,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Limit of distances between vehicles, and from where they should be, meters.
-const WIDEST: f64 = 1000.0;
-/// Limit of a station's distance from home, meters: the width of a site.
-const FARTHEST: f64 = 20_000.0;
+/// Limit of distances between vehicles, and from where they should be.
+const MAX_DISTANCE_M: f64 = 1000.0;
+/// The width of a site.
+const MAX_STATION_REACH_M: f64 = 20_000.0;
 
 const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
@@ -121,7 +121,7 @@ pub struct Options {
 }
 
 /// Altitude tolerance of a station, as a share of its tolerance over ground.
-const HEIGHT_SHARE: f64 = 0.75;
+const ALTITUDE_TOLERANCE_SHARE: f64 = 0.75;
 
 /// What the operator sets for stations and the airspace.
 #[derive(Clone, Debug, Args)]
@@ -160,8 +160,8 @@ impl SiteArgs {
             ..Rules::default()
         };
         anyhow::ensure!(
-            rules.are_sound() && self.separation <= WIDEST && self.separation_height <= WIDEST,
-            "--separation {} and --separation-height {} have to be numbers of meters above 0, up to {WIDEST}",
+            rules.are_sound() && self.separation <= MAX_DISTANCE_M && self.separation_height <= MAX_DISTANCE_M,
+            "--separation {} and --separation-height {} have to be numbers of meters above 0, up to {MAX_DISTANCE_M}",
             self.separation,
             self.separation_height
         );
@@ -176,13 +176,13 @@ impl SiteArgs {
             self.station_amsl.as_deref().unwrap_or_default()
         );
         anyhow::ensure!(
-            self.station_reach > 0.0 && self.station_reach <= FARTHEST,
-            "--station-reach {} has to be a number of meters above 0, up to {FARTHEST}",
+            self.station_reach > 0.0 && self.station_reach <= MAX_STATION_REACH_M,
+            "--station-reach {} has to be a number of meters above 0, up to {MAX_STATION_REACH_M}",
             self.station_reach
         );
         anyhow::ensure!(
-            self.station_tolerance > 0.0 && self.station_tolerance <= WIDEST,
-            "--station-tolerance {} has to be a number of meters above 0, up to {WIDEST}",
+            self.station_tolerance > 0.0 && self.station_tolerance <= MAX_DISTANCE_M,
+            "--station-tolerance {} has to be a number of meters above 0, up to {MAX_DISTANCE_M}",
             self.station_tolerance
         );
         let limits = Limits {
@@ -192,7 +192,7 @@ impl SiteArgs {
         };
         let tolerance = Tolerance {
             horizontal: Meters(self.station_tolerance),
-            vertical: Meters(self.station_tolerance * HEIGHT_SHARE),
+            vertical: Meters(self.station_tolerance * ALTITUDE_TOLERANCE_SHARE),
         };
         Ok(SiteRules {
             rules,

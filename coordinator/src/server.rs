@@ -32,25 +32,24 @@ use tonic_health::pb::health_server::HealthServer;
 use tonic_health::server::{HealthReporter, HealthService};
 
 /// A dead connection is noticed by both ends within interval plus timeout.
-const KEEPALIVE: Duration = Duration::from_secs(5);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// In bytes; a report is well below 4 KiB.
-pub const LARGEST_MESSAGE: usize = 64 * 1024;
+/// A report is well below 4 KiB.
+pub const MAX_MESSAGE_BYTES: usize = 64 * 1024;
 
 /// An agent needs one, a person's tool a few.
 const STREAMS_PER_CONNECTION: u32 = 64;
 
 /// Bytes that a client may send unread, on a stream or a connection: more than a message, and little for each that has proven nothing.
-const WINDOW: u32 = 64 * 1024;
+const FLOW_WINDOW_BYTES: u32 = 64 * 1024;
 
-/// All headers of one call, in bytes; a person's token is the longest.
-const HEADERS: u32 = 32 * 1024;
+/// All headers of one call; a person's token is the longest.
+const MAX_HEADER_BYTES: u32 = 32 * 1024;
 
 /// A kubelet's probe takes no longer, and no other client has anything to do there.
 const LONGEST_PROBE: Duration = Duration::from_secs(60);
 
-/// Time for open streams to end.
-const FAREWELL: Duration = Duration::from_secs(5);
+const STREAMS_END_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub async fn bind(listen: SocketAddr) -> anyhow::Result<TcpListener> {
     let listener = crate::listener::bind(listen)
@@ -141,12 +140,12 @@ pub async fn serve(
 /// A server with the limits of both ports.
 fn limited() -> Server {
     Server::builder()
-        .http2_keepalive_interval(Some(KEEPALIVE))
-        .http2_keepalive_timeout(Some(KEEPALIVE))
-        .initial_stream_window_size(WINDOW)
-        .initial_connection_window_size(WINDOW)
+        .http2_keepalive_interval(Some(KEEPALIVE_INTERVAL))
+        .http2_keepalive_timeout(Some(KEEPALIVE_INTERVAL))
+        .initial_stream_window_size(FLOW_WINDOW_BYTES)
+        .initial_connection_window_size(FLOW_WINDOW_BYTES)
         .max_concurrent_streams(STREAMS_PER_CONNECTION)
-        .http2_max_header_list_size(HEADERS)
+        .http2_max_header_list_size(MAX_HEADER_BYTES)
 }
 
 async fn serve_health(listener: TcpListener, health: HealthReporter, ending: CancellationToken) -> anyhow::Result<()> {
@@ -186,7 +185,7 @@ async fn serve_at(
     let ended = async {
         ending.cancelled().await;
         // Streams that do not end by then are cut off; agents reconnect either way.
-        let _ = tokio::time::timeout(FAREWELL, gate.drained()).await;
+        let _ = tokio::time::timeout(STREAMS_END_TIMEOUT, gate.drained()).await;
         tokio::time::sleep(Duration::from_millis(100)).await;
     };
     tokio::select! {

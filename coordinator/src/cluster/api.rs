@@ -9,11 +9,11 @@ use kube::client::ClientBuilder;
 use std::future::Future;
 use std::time::Duration;
 
-pub const DEADLINE: Duration = Duration::from_secs(10);
+pub const CALL_DEADLINE: Duration = Duration::from_secs(10);
 
 /// A connection on which nothing comes for this long while an answer is awaited is given up. Longer than a slow list takes; a watch sends
 /// something more often ([`crate::cluster::watching`]).
-pub const SILENCE: Duration = Duration::from_secs(30);
+pub const CONNECTION_SILENCE_LIMIT: Duration = Duration::from_secs(30);
 
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
@@ -23,7 +23,7 @@ pub enum ApiError {
         /// No `#[source]`: the text holds all of it, which would be printed twice.
         refusal: Box<kube::Error>,
     },
-    /// No answer within [`DEADLINE`], or the shorter time that the caller had.
+    /// No answer within [`CALL_DEADLINE`], or the shorter time that the caller had.
     #[error("cannot {what}: no answer of the API server in time")]
     TimedOut { what: &'static str },
 }
@@ -112,9 +112,9 @@ fn answer(status: &kube::core::Status) -> String {
     }
 }
 
-/// Awaits `call` for at most [`DEADLINE`]; `what` completes "cannot …".
+/// Awaits `call` for at most [`CALL_DEADLINE`]; `what` completes "cannot …".
 pub async fn call<T>(what: &'static str, call: impl Future<Output = Result<T, kube::Error>>) -> Result<T, ApiError> {
-    match tokio::time::timeout(DEADLINE, call).await {
+    match tokio::time::timeout(CALL_DEADLINE, call).await {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(refusal)) => Err(ApiError::Refused {
             what,
@@ -154,7 +154,7 @@ pub async fn client(calls: &ApiCalls) -> anyhow::Result<kube::Client> {
         anyhow::anyhow!("no Kubernetes configuration; {advice} ({error})")
     })?;
     proxy::apply(&mut config)?;
-    config.read_timeout = Some(SILENCE);
+    config.read_timeout = Some(CONNECTION_SILENCE_LIMIT);
     // The caller retries by a schedule of its own. kube's doubles up to 1000 s, and waits as long as a server asks.
     config.default_retry = false;
     let builder = ClientBuilder::try_from(config).context("the Kubernetes configuration cannot be used")?;

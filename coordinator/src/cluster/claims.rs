@@ -17,7 +17,7 @@ use model::ids::{DroneUid, NodeName};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-const ROUNDS: usize = 5;
+const MAX_CLAIM_RETRIES: usize = 5;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -56,7 +56,7 @@ pub async fn obtain(cluster: &Cluster, node: &NodeName, key: &Key, uid: &str) ->
                 return Ok(Outcome::Ours);
             }
             // Another was first, or our cache is old: read, and decide again.
-            Err(error) if lost < ROUNDS && error.is_overtaken() => {
+            Err(error) if lost < MAX_CLAIM_RETRIES && error.is_overtaken() => {
                 lost += 1;
                 let existing = api::call("read a claim", leases.get_opt(&name)).await?;
                 claim = existing.as_ref().and_then(parse).map(|(_, claim)| claim);

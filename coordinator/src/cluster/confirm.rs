@@ -21,8 +21,8 @@ use std::fmt::Debug;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::time::Instant;
 
-/// Limit of remembered answers; at the limit old ones go.
-const MOST: usize = 4096;
+/// At the limit old ones go.
+const MAX_ANSWERS: usize = 4096;
 
 /// When the API server last answered about an object, by its kind and name.
 #[derive(Debug, Default)]
@@ -36,7 +36,7 @@ impl Confirmed {
 
     fn put(&self, what: String, sent: Instant) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MOST {
+        if known.len() >= MAX_ANSWERS {
             known.retain(|_, sent| sent.elapsed() < CONFIRMED_FOR);
         }
         known.insert(what, sent);

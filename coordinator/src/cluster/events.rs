@@ -11,8 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// Events that may wait for the API server.
-const OUTBOX: usize = 1024;
+const MAX_QUEUED_EVENTS: usize = 1024;
 
 /// The reason of a flight's record: each is published, even with the same text.
 pub const FLIGHT: &str = "Flight";
@@ -57,7 +56,7 @@ pub struct Outbox {
 }
 
 pub fn channel(metrics: Metrics) -> (Outbox, mpsc::Receiver<Message>) {
-    let (sender, receiver) = mpsc::channel(OUTBOX);
+    let (sender, receiver) = mpsc::channel(MAX_QUEUED_EVENTS);
     (
         Outbox {
             sender,
@@ -138,9 +137,12 @@ fn action(note: &Note) -> String {
 
 /// Kubernetes limits the note of an Event to 1 kB.
 fn clipped(mut text: String) -> String {
-    const MOST: usize = 1000;
-    if text.len() > MOST {
-        let end = (0..=MOST).rev().find(|&i| text.is_char_boundary(i)).unwrap_or_default();
+    const MAX_TEXT_BYTES: usize = 1000;
+    if text.len() > MAX_TEXT_BYTES {
+        let end = (0..=MAX_TEXT_BYTES)
+            .rev()
+            .find(|&i| text.is_char_boundary(i))
+            .unwrap_or_default();
         text.truncate(end);
         text.push('…');
     }

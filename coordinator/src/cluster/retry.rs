@@ -14,7 +14,7 @@ pub const RETRY: Backoff = Backoff {
 };
 
 /// A watch that has failed. It costs the API server little, and until then we are blind.
-pub const WATCH: Backoff = Backoff {
+pub const WATCH_RETRY: Backoff = Backoff {
     first: Duration::from_millis(400),
     cap: Duration::from_secs(5),
 };

@@ -16,8 +16,8 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use std::fmt::Debug;
 
-/// Attempts, each on the newest version.
-const ROUNDS: u32 = 3;
+/// Each on the newest version.
+const MAX_WRITE_ATTEMPTS: u32 = 3;
 
 /// Writes `status` on the object `about`, and returns the object; `what` completes "cannot …". Overtaken if the object is gone.
 pub async fn write<K>(
@@ -55,7 +55,7 @@ where
             "status": status,
         }));
         match api::call(what, api.patch_status(name, &params, &patch)).await {
-            Err(error) if error.is_conflict() && rounds < ROUNDS && acts() => {
+            Err(error) if error.is_conflict() && rounds < MAX_WRITE_ATTEMPTS && acts() => {
                 rounds += 1;
                 version = newest(what, api, about).await?;
                 // The answer may have taken its time.

@@ -6,7 +6,7 @@
 
 use crate::cluster::api::error_chain;
 use crate::cluster::key::Key;
-use crate::cluster::retry::WATCH;
+use crate::cluster::retry::WATCH_RETRY;
 use crate::cluster::world::{Change, World, claim};
 use crds::{Drone, GroundOrder, Swarm, labels};
 use futures::StreamExt;
@@ -28,11 +28,11 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// Length of one watch, by the API server, after which it continues where it was. This detects an open but dead connection: nothing else is
-/// sure to arrive on it. kube waits 5 s longer, still less than [`crate::cluster::api::SILENCE`].
+/// sure to arrive on it. kube waits 5 s longer, still less than [`crate::cluster::api::CONNECTION_SILENCE_LIMIT`].
 pub(crate) const WATCH_SECONDS: u32 = 20;
 
 /// After this long without trouble, the next failure is the first in a row. Longer than any try takes.
-const CALM: Duration = Duration::from_secs(60);
+const FAILURES_FORGOTTEN_AFTER: Duration = Duration::from_secs(60);
 
 /// The Drones and Swarms that exist, as kube's controllers read them.
 #[derive(Clone, Debug)]
@@ -241,10 +241,10 @@ struct Trouble {
 impl Trouble {
     /// The delay after a failure at `now`, `jitter` in 0.0..=1.0. A list does not end the row: the watch after it may fail each time.
     fn rest(&mut self, now: Instant, jitter: f64) -> Duration {
-        let calm = self.last.is_none_or(|last| now - last > CALM);
+        let calm = self.last.is_none_or(|last| now - last > FAILURES_FORGOTTEN_AFTER);
         self.times = if calm { 1 } else { self.times.saturating_add(1) };
         self.last = Some(now);
-        WATCH.delay(self.times, jitter)
+        WATCH_RETRY.delay(self.times, jitter)
     }
 }
 

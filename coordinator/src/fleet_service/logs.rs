@@ -16,17 +16,17 @@ use tokio::time::timeout;
 use tonic::{Request, Status};
 
 /// Each answer may be some hundred KiB.
-const AT_ONCE: usize = 64;
+const CONCURRENT_QUESTIONS: usize = 64;
 
 /// A question waits this long behind others to the same agent.
-const WITHIN: Duration = ANSWER_WITHIN.saturating_mul(2);
+const QUESTION_TIMEOUT: Duration = ANSWER_WITHIN.saturating_mul(2);
 
 #[derive(Debug)]
 pub struct LogAskers(Semaphore);
 
 impl Default for LogAskers {
     fn default() -> Self {
-        Self(Semaphore::new(AT_ONCE))
+        Self(Semaphore::new(CONCURRENT_QUESTIONS))
     }
 }
 
@@ -76,7 +76,7 @@ pub(super) async fn ask(service: &FleetService, request: Request<v1::LogsRequest
             Status::not_found(format!("there is no drone node {node}; see `kubectl get vehicles`"))
         });
     }
-    match timeout(WITHIN, answered).await {
+    match timeout(QUESTION_TIMEOUT, answered).await {
         Ok(Ok(answer)) => Ok(v1::LogAnswer {
             node: node.to_string(),
             ..answer

@@ -18,16 +18,16 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout, timeout_at};
 use tonic::{Request, Response, Status};
 
-/// Time for the answer whether the caller may order everything, before each object is asked about.
-const QUICK: Duration = Duration::from_millis(250);
+/// Each object is asked about after it.
+const FLEET_WIDE_CHECK_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// Objects that are not allowed by then are not ordered.
-const PATIENCE: Duration = Duration::from_secs(4);
+const OBJECT_CHECKS_TIMEOUT: Duration = Duration::from_secs(4);
 
-const AT_A_TIME: usize = 32;
+const CONCURRENT_CHECKS: usize = 32;
 
 /// Objects named in an answer that refuses all.
-const NAMED: usize = 5;
+const MAX_NAMED_OBJECTS: usize = 5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verb {
@@ -187,10 +187,10 @@ async fn sorted(
     wide: &Right,
     meant: Vec<Marked>,
 ) -> ((Vec<Marked>, bool), Vec<(Marked, Arc<Refusal>)>) {
-    if let Ok(Ok(())) = timeout(QUICK, service.auth.may(who, wide)).await {
+    if let Ok(Ok(())) = timeout(FLEET_WIDE_CHECK_TIMEOUT, service.auth.may(who, wide)).await {
         return ((meant, true), vec![]);
     }
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + OBJECT_CHECKS_TIMEOUT;
     let needed = meant.into_iter().map(|object| (needed(world, verb, &object), object));
     let needed: Vec<(Right, Marked)> = needed.collect();
     let rights: BTreeSet<Right> = needed.iter().map(|(right, _)| right.clone()).collect();
@@ -204,7 +204,7 @@ async fn sorted(
         (right, answer.unwrap_or_else(|_| Err(late())).map_err(Arc::new))
     });
     let answers: BTreeMap<Right, Result<(), Arc<Refusal>>> =
-        stream::iter(asked).buffer_unordered(AT_A_TIME).collect().await;
+        stream::iter(asked).buffer_unordered(CONCURRENT_CHECKS).collect().await;
     let (mut may, mut refused) = (vec![], vec![]);
     for (right, object) in needed {
         match answers.get(&right) {
@@ -239,13 +239,13 @@ async fn refused_part(
     refused: Vec<(Marked, Arc<Refusal>)>,
 ) -> (Vec<(Marked, Arc<Refusal>)>, usize) {
     let spaces: BTreeSet<String> = refused.iter().map(|(object, _)| object.key.namespace.clone()).collect();
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + OBJECT_CHECKS_TIMEOUT;
     let asked = spaces.into_iter().map(|space| async move {
         let right = Right::to_see(&space);
         let sees = timeout_at(until, service.auth.may(who, &right)).await;
         matches!(sees, Ok(Ok(()))).then_some(space)
     });
-    let seen: Vec<Option<String>> = stream::iter(asked).buffer_unordered(AT_A_TIME).collect().await;
+    let seen: Vec<Option<String>> = stream::iter(asked).buffer_unordered(CONCURRENT_CHECKS).collect().await;
     let seen: BTreeSet<String> = seen.into_iter().flatten().collect();
     let all = refused.len();
     let shown: Vec<_> = refused
@@ -275,7 +275,7 @@ async fn all_refused(
     let status = Status::from(first.as_ref());
     let named = seen
         .iter()
-        .take(NAMED)
+        .take(MAX_NAMED_OBJECTS)
         .map(|(object, why)| format!("{}: {why}", named(object)));
     let named: Vec<String> = named.collect();
     Status::new(
@@ -295,7 +295,11 @@ const fn is_for_all(right: &Right) -> bool {
 async fn may_release_all(service: &FleetService, ground: &Ground, verb: Verb, who: &Who) -> bool {
     let is_needed = verb == Verb::Release && ground::orders(ground).any(|order| order.order.fleet_wide);
     let right = Right::to_order_all(verb.text(), None);
-    is_needed && matches!(timeout(PATIENCE, service.auth.may(who, &right)).await, Ok(Ok(())))
+    is_needed
+        && matches!(
+            timeout(OBJECT_CHECKS_TIMEOUT, service.auth.may(who, &right)).await,
+            Ok(Ok(()))
+        )
 }
 
 /// `may_all`: the caller may release the whole fleet.

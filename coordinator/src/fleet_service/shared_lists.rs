@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// A list serves all who ask for it this soon after it was made: the shortest span between two messages.
-const FRESH: Duration = Duration::from_millis(100);
+const LIST_FRESH_FOR: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Watched {
@@ -99,7 +99,7 @@ impl SharedList {
         }
         let fresh = last
             .take()
-            .filter(|made| now.saturating_duration_since(made.at) < FRESH);
+            .filter(|made| now.saturating_duration_since(made.at) < LIST_FRESH_FOR);
         let made = last.insert(fresh.unwrap_or_else(make));
         let older = u64::try_from(now.saturating_duration_since(made.at).as_millis()).unwrap_or(u64::MAX);
         (sent != Some(made.digest)).then(|| (made.digest, aged(&made.list, older)))
@@ -184,7 +184,7 @@ mod tests {
         );
         assert!(other.news(Some(same), make(1)).await.is_none());
         assert_eq!(made.get(), 2);
-        tokio::time::advance(FRESH).await;
+        tokio::time::advance(LIST_FRESH_FOR).await;
         assert!(other.news(Some(same), make(2)).await.is_some());
     }
 

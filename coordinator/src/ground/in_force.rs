@@ -30,14 +30,14 @@ pub(super) struct About {
 }
 
 /// Characters of a uid, which distinguish objects under one number.
-const PART: usize = 12;
+const UID_PART_CHARS: usize = 12;
 
 /// The name of the order `id`, or of the part of it that was given again for the object with the uid `part`.
 pub(super) fn name(id: GroundOrderId, part: Option<&str>) -> String {
     let Some(part) = part else {
         return format!("ground-{:016x}", id.0);
     };
-    let letters = part.chars().filter(char::is_ascii_alphanumeric).take(PART);
+    let letters = part.chars().filter(char::is_ascii_alphanumeric).take(UID_PART_CHARS);
     let part: String = letters.map(|letter| letter.to_ascii_lowercase()).collect();
     format!("ground-{:016x}-{part}", id.0)
 }

@@ -5,14 +5,14 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use tokio::sync::Notify;
 
-/// Bytes: some seconds of a vehicle.
-pub const WAITING: usize = 64 * 1024;
+/// Some seconds of a vehicle.
+pub const MAX_WAITING_BYTES: usize = 64 * 1024;
 
 /// However short they are.
-const MOST_MESSAGES: usize = 512;
+const MAX_WAITING_MESSAGES: usize = 512;
 
-/// Bytes of the shortest MAVLink frame: a higher count of frames is not believed.
-const SHORTEST: usize = 8;
+/// A higher count of frames is not believed.
+const MIN_FRAME_BYTES: usize = 8;
 
 #[derive(Debug, Default)]
 struct Waiting {
@@ -32,14 +32,14 @@ pub struct Lane {
 impl Lane {
     /// Returns how many frames were lost for these.
     pub fn push(&self, mut frames: GuestFrames) -> u64 {
-        let fit = u32::try_from(frames.data.len() / SHORTEST).unwrap_or(u32::MAX);
+        let fit = u32::try_from(frames.data.len() / MIN_FRAME_BYTES).unwrap_or(u32::MAX);
         frames.count = frames.count.min(fit);
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.before = waiting.before.max(frames.lost);
         waiting.bytes += frames.data.len();
         waiting.messages.push_back(frames);
         let mut lost = 0;
-        while waiting.bytes > WAITING || waiting.messages.len() > MOST_MESSAGES {
+        while waiting.bytes > MAX_WAITING_BYTES || waiting.messages.len() > MAX_WAITING_MESSAGES {
             let Some(oldest) = waiting.messages.pop_front() else {
                 break;
             };
@@ -97,7 +97,7 @@ mod tests {
         for n in 0..100 {
             lost += lane.push(frames(n, 4096, 10));
         }
-        let kept = WAITING / 4096;
+        let kept = MAX_WAITING_BYTES / 4096;
         assert_eq!(lost, 10 * (100 - kept as u64));
         let first = lane.next().await;
         assert_eq!((usize::from(first.data[0]), first.lost), (100 - kept, lost));
@@ -135,6 +135,6 @@ mod tests {
         for _ in 0..10_000 {
             lane.push(frames(0, 0, 1));
         }
-        assert!(lane.waiting.lock().unwrap().messages.len() <= MOST_MESSAGES);
+        assert!(lane.waiting.lock().unwrap().messages.len() <= MAX_WAITING_MESSAGES);
     }
 }

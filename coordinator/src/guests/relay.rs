@@ -2,7 +2,7 @@
 
 use super::lane::Lane;
 use super::waiting::AgentEnd;
-use super::{GuestHandles, RECHECK, record, vehicle};
+use super::{GuestHandles, RIGHTS_RECHECK_INTERVAL, record, vehicle};
 use crate::cluster::events::Note;
 use crate::cluster::key::Key;
 use crate::server::auth::StreamRight;
@@ -17,14 +17,14 @@ use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use tonic::{Status, Streaming};
 
-const LARGEST: usize = 8192;
+const MAX_MESSAGE_BYTES: usize = 8192;
 
 /// A person who takes nothing for this long has gone.
-const PATIENCE: Duration = Duration::from_secs(30);
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Bytes per second: a person is read no faster, here or by the agent, and a vehicle no faster than the fastest line.
-const FROM_PERSON: f64 = 262_144.0;
-const FROM_VEHICLE: f64 = 1_048_576.0;
+const PERSON_BYTES_PER_S: f64 = 262_144.0;
+const VEHICLE_BYTES_PER_S: f64 = 1_048_576.0;
 
 pub(super) struct Relay {
     pub(super) handles: Arc<GuestHandles>,
@@ -83,13 +83,13 @@ impl Relay {
         );
         // The agent gets the reason if there is room; the person's tool needs it to decide whether to come again.
         let _ = agent.outbound.try_send(Err(why.clone()));
-        let _ = timeout(RECHECK, person.send(Err(why))).await;
+        let _ = timeout(RIGHTS_RECHECK_INTERVAL, person.send(Err(why))).await;
     }
 
     /// Done, with the reason, once the vehicle is no longer the Drone's.
     async fn vehicle_changes(&self) -> Status {
         loop {
-            sleep(RECHECK).await;
+            sleep(RIGHTS_RECHECK_INTERVAL).await;
             match vehicle(&self.handles.observer, &self.drone) {
                 Ok((node, _)) if node == self.node => {}
                 Ok((node, _)) => {
@@ -105,8 +105,8 @@ impl Relay {
             match inbound.message().await {
                 Ok(Some(v1::FromVehicle {
                     message: Some(FromVehicle::Frames(frames)),
-                })) if frames.data.len() <= LARGEST => {
-                    self.take(down, frames, "to_guest", FROM_VEHICLE).await;
+                })) if frames.data.len() <= MAX_MESSAGE_BYTES => {
+                    self.take(down, frames, "to_guest", VEHICLE_BYTES_PER_S).await;
                 }
                 Ok(Some(_)) => return Status::internal("the agent's answer makes no sense; is it of another version?"),
                 Ok(None) | Err(_) => {
@@ -121,18 +121,18 @@ impl Relay {
             match inbound.message().await {
                 Ok(Some(v1::ConnectRequest {
                     message: Some(FromPerson::Frames(frames)),
-                })) if frames.data.len() <= LARGEST => {
+                })) if frames.data.len() <= MAX_MESSAGE_BYTES => {
                     if self.access == GuestAccess::Watch {
                         let refused = u64::from(frames.count.min(1024));
                         self.handles.metrics.guest_frames("to_vehicle", "refused", refused);
-                        pause(frames.data.len(), FROM_PERSON).await;
+                        pause(frames.data.len(), PERSON_BYTES_PER_S).await;
                     } else {
-                        self.take(up, frames, "to_vehicle", FROM_PERSON).await;
+                        self.take(up, frames, "to_vehicle", PERSON_BYTES_PER_S).await;
                     }
                 }
                 Ok(Some(_)) => {
                     return Status::invalid_argument(format!(
-                        "after ConnectOpen come frames, at most {LARGEST} bytes at once"
+                        "after ConnectOpen come frames, at most {MAX_MESSAGE_BYTES} bytes at once"
                     ));
                 }
                 Ok(None) | Err(_) => return Status::cancelled("it hung up"),
@@ -153,7 +153,7 @@ impl Relay {
             let count = u64::from(frames.count);
             let message = v1::connect_response::Message::Frames(frames);
             let message = v1::ConnectResponse { message: Some(message) };
-            match timeout(PATIENCE, person.send(Ok(message))).await {
+            match timeout(READ_TIMEOUT, person.send(Ok(message))).await {
                 Ok(Ok(())) => self.handles.metrics.guest_frames("to_guest", "passed", count),
                 Ok(Err(_)) => return Status::cancelled("it hung up"),
                 Err(_) => return Status::aborted("it reads nothing of what it is sent; reconnect"),
@@ -165,7 +165,7 @@ impl Relay {
         loop {
             let frames = up.next().await;
             let count = u64::from(frames.count);
-            match timeout(PATIENCE, agent.send(Ok(frames))).await {
+            match timeout(READ_TIMEOUT, agent.send(Ok(frames))).await {
                 Ok(Ok(())) => self.handles.metrics.guest_frames("to_vehicle", "passed", count),
                 Ok(Err(_)) | Err(_) => return Status::aborted("the agent takes nothing any more; reconnect"),
             }

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// Time for others to report a higher term before we give in to a few: whether most do decides whether the Lease is an old one.
-const OTHERS: Duration = Duration::from_secs(3);
+const OTHERS_REPORT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A term higher than ours that agents have received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl Deposition {
             term_reports.are_most(self.world.drone_nodes())
         };
         if !most() {
-            tokio::time::sleep(OTHERS).await;
+            tokio::time::sleep(OTHERS_REPORT_TIMEOUT).await;
         }
         let newest = *higher.borrow();
         Higher {

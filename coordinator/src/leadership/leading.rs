@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// Agents come back to a new coordinator within this time: their back-off is capped at 5 s.
-const GRACE: Duration = Duration::from_secs(10);
+const AGENT_RETURN_GRACE: Duration = Duration::from_secs(10);
 
 /// Cheap to clone; clones share state.
 #[derive(Clone, Debug)]
@@ -44,6 +44,8 @@ impl Leadership {
 
     /// How much longer the silence of agents is no news, while they find their way to a coordinator that has just started.
     pub fn grace_left(&self) -> Option<Duration> {
-        GRACE.checked_sub(self.since.elapsed()).filter(|left| !left.is_zero())
+        AGENT_RETURN_GRACE
+            .checked_sub(self.since.elapsed())
+            .filter(|left| !left.is_zero())
     }
 }

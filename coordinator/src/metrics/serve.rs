@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tower::limit::GlobalConcurrencyLimitLayer;
 
 /// Others wait. A scrape of a large fleet costs some milliseconds.
-const AT_A_TIME: usize = 8;
+const CONCURRENT_SCRAPES: usize = 8;
 
 pub async fn bind(listen: SocketAddr) -> anyhow::Result<TcpListener> {
     let listener = crate::listener::bind(listen).await.with_context(|| {
@@ -28,7 +28,7 @@ pub async fn serve(listener: TcpListener, metrics: Metrics, ending: Cancellation
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .with_state(metrics)
-        .layer(GlobalConcurrencyLimitLayer::new(AT_A_TIME));
+        .layer(GlobalConcurrencyLimitLayer::new(CONCURRENT_SCRAPES));
     let serving = axum::serve(listener, router).with_graceful_shutdown(ending.clone().cancelled_owned());
     tokio::select! {
         served = serving => served.context("the metrics server failed"),

@@ -79,10 +79,10 @@ pub const LIMITS: Limits = Limits {
 };
 
 /// After an error of `accept`: most often too many open files, which others must close first.
-const PAUSE: Duration = Duration::from_millis(100);
+const ACCEPT_ERROR_PAUSE: Duration = Duration::from_millis(100);
 
 /// Connections on their way from the handshake to the gRPC server.
-const WAITING: usize = 64;
+const MAX_WAITING_CONNECTIONS: usize = 64;
 
 #[derive(Clone, Debug)]
 pub struct Admission(Arc<Inner>);
@@ -114,7 +114,7 @@ impl Admission {
 
     /// Connections of `listener` that have shaken hands, until `ending`.
     pub fn open(&self, listener: TcpListener, ending: CancellationToken) -> ReceiverStream<io::Result<Connection>> {
-        let (sender, receiver) = mpsc::channel(WAITING);
+        let (sender, receiver) = mpsc::channel(MAX_WAITING_CONNECTIONS);
         if self.0.tls.is_some() {
             let (admission, ending) = (self.clone(), ending.clone());
             self.0
@@ -129,7 +129,7 @@ impl Admission {
                         Ok((stream, remote)) => admission.welcome(stream, remote, &sender, &ending),
                         Err(error) => {
                             tracing::warn!(%error, "connection not accepted");
-                            sleep(PAUSE).await;
+                            sleep(ACCEPT_ERROR_PAUSE).await;
                         }
                     }
                 }

@@ -32,7 +32,7 @@ pub use user::User;
 use crate::server::admission::RefusalLog;
 use crate::server::security::Security;
 use access::Access;
-use answer_cache::FRESH;
+use answer_cache::ANSWER_FRESH_FOR;
 use model::ids::NodeName;
 use requests::Requests;
 use std::sync::Arc;
@@ -216,7 +216,7 @@ impl Auth {
 
     /// The error names the rule that is missing.
     pub async fn may(&self, who: &Who, right: &Right) -> Result<(), Refusal> {
-        self.may_since(who, right, FRESH).await
+        self.may_since(who, right, ANSWER_FRESH_FOR).await
     }
 
     /// The same by an answer not older than `age`.

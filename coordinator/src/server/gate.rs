@@ -18,10 +18,10 @@ const SERVICES: [&str; 3] = [
 ];
 
 /// Each watcher costs a listing of the whole fleet per interval.
-const MOST_WATCHERS: usize = 32;
+const MAX_WATCHERS: usize = 32;
 
 /// So that one person keeps no other from watching.
-const MOST_OF_ONE: usize = 8;
+const MAX_WATCHERS_PER_PERSON: usize = 8;
 
 const WATCH: Words = Words {
     full: "too many people watch; end another `skein watch`, or try again later",
@@ -43,7 +43,7 @@ impl Default for Gate {
             able: CancellationToken::default(),
             health: Arc::default(),
             tasks: TaskTracker::default(),
-            watchers: Places::new(MOST_WATCHERS, MOST_OF_ONE, WATCH),
+            watchers: Places::new(MAX_WATCHERS, MAX_WATCHERS_PER_PERSON, WATCH),
         }
     }
 }
@@ -162,7 +162,7 @@ mod tests {
         let gate = Gate::default();
         let person = |name: &str| Who::Operator { name: name.to_owned() };
         let watch = |who: &Who| gate.track_watcher(who, std::future::pending());
-        for _ in 0..MOST_OF_ONE {
+        for _ in 0..MAX_WATCHERS_PER_PERSON {
             watch(&person("vera")).unwrap();
         }
         let refused = watch(&person("vera")).unwrap_err();
@@ -171,7 +171,7 @@ mod tests {
             "{refused}"
         );
         watch(&person("ada")).unwrap();
-        for _ in MOST_OF_ONE + 1..MOST_WATCHERS {
+        for _ in MAX_WATCHERS_PER_PERSON + 1..MAX_WATCHERS {
             watch(&Who::Unauthenticated).unwrap();
         }
         assert!(
@@ -183,7 +183,7 @@ mod tests {
     #[tokio::test]
     async fn a_watcher_that_dies_of_a_fault_leaves_its_place_to_others() {
         let gate = Gate::default();
-        for number in 0..=MOST_WATCHERS {
+        for number in 0..=MAX_WATCHERS {
             let (sender, receiver) = tokio::sync::oneshot::channel::<()>();
             let dies = async move {
                 let _sender = sender;

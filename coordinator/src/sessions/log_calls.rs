@@ -9,8 +9,8 @@ use tokio::time::{Instant, sleep_until};
 
 pub const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
-/// Questions that wait for one agent.
-const WAITING: usize = 4;
+/// For one agent.
+const MAX_WAITING_QUESTIONS: usize = 4;
 
 #[derive(Debug)]
 pub struct LogCall {
@@ -39,7 +39,7 @@ struct Asked {
 
 impl LogCalls {
     pub(super) fn channel() -> (mpsc::Sender<LogCall>, Self) {
-        let (sender, calls) = mpsc::channel(WAITING);
+        let (sender, calls) = mpsc::channel(MAX_WAITING_QUESTIONS);
         let all = Self {
             calls,
             asked: None,
@@ -136,7 +136,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn one_question_is_asked_at_a_time_and_few_wait() {
         let (sender, mut calls) = LogCalls::channel();
-        let waiting: Vec<_> = (0..WAITING).map(|_| hand_in(&sender).unwrap()).collect();
+        let waiting: Vec<_> = (0..MAX_WAITING_QUESTIONS).map(|_| hand_in(&sender).unwrap()).collect();
         assert!(hand_in(&sender).is_none(), "more do not wait");
         let first = calls.next().await;
         assert!(

@@ -34,17 +34,17 @@ use tonic::{Request, Response, Status, Streaming};
 use tracing::Instrument;
 
 /// Agents report at least once a second; one that is silent for this long is gone.
-pub const SILENCE: Duration = Duration::from_secs(5);
+pub const AGENT_SILENCE_LIMIT: Duration = Duration::from_secs(5);
 
 /// Orders on their way to one agent. Each is a whole picture, so more would only be old ones.
-const OUTBOX: usize = 2;
+const MAX_QUEUED_ORDERS: usize = 2;
 
 /// Least time between two sendings of an order that the reports do not show as taken.
-const RESEND: Duration = Duration::from_secs(1);
+const MIN_RESEND_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Streams of one node at once, and one more after each [`REOPENED_EVERY`].
-const REOPENED: u32 = 20;
-const REOPENED_EVERY: Duration = Duration::from_millis(500);
+/// Streams of one node at once, and one more after each [`REOPEN_INTERVAL`].
+const REOPEN_BURST: u32 = 20;
+const REOPEN_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Characters logged of an agent's version, which may be any text.
 const LONGEST_VERSION: usize = 64;
@@ -68,7 +68,7 @@ pub struct Uplink {
 impl Uplink {
     /// `auth` says when a session is over.
     pub fn new(gate: ServiceGate<UplinkHandles>, auth: Auth) -> Self {
-        let openings = Arc::new(Buckets::new(REOPENED, REOPENED_EVERY));
+        let openings = Arc::new(Buckets::new(REOPEN_BURST, REOPEN_INTERVAL));
         Self { gate, auth, openings }
     }
 }
@@ -90,7 +90,7 @@ impl v1::uplink_server::Uplink for Uplink {
         request: Request<Streaming<v1::FromAgent>>,
     ) -> Result<Response<Self::SessionStream>, Status> {
         let handles = self.gate.handles()?;
-        let (sender, receiver) = mpsc::channel(OUTBOX);
+        let (sender, receiver) = mpsc::channel(MAX_QUEUED_ORDERS);
         let extensions = request.extensions();
         let call = Call {
             // A caller that was not authenticated is refused.
@@ -105,7 +105,7 @@ impl v1::uplink_server::Uplink for Uplink {
             if let Err(status) = serve(&handles, &call, inbound, &sender).await {
                 tracing::debug!(peer = ?call.peer, %status, "session ends");
                 // The agent may be gone already; nobody else waits for this.
-                let _ = timeout(SILENCE, sender.send(Err(status))).await;
+                let _ = timeout(AGENT_SILENCE_LIMIT, sender.send(Err(status))).await;
             }
         });
         Ok(Response::new(ReceiverStream::new(receiver)))
@@ -120,7 +120,7 @@ async fn serve(
     mut inbound: Streaming<v1::FromAgent>,
     sender: &Sender,
 ) -> Result<(), Status> {
-    let hello = match next(&mut inbound, Instant::now() + SILENCE).await? {
+    let hello = match next(&mut inbound, Instant::now() + AGENT_SILENCE_LIMIT).await? {
         Some(Message::Hello(hello)) => hello,
         Some(Message::Report(_) | Message::KillAnswer(_) | Message::LogAnswer(_)) => {
             return Err(Status::invalid_argument("the first message must be Hello"));
@@ -185,8 +185,8 @@ async fn hold(
             let status = closing_status(over);
             if over == Over::Aged {
                 // The agent comes back at once, and until then it counts as connected: nothing has happened.
-                let _ = timeout(SILENCE, sender.send(Err(status.clone()))).await;
-                let _ = timeout(SILENCE, replaced.cancelled()).await;
+                let _ = timeout(AGENT_SILENCE_LIMIT, sender.send(Err(status.clone()))).await;
+                let _ = timeout(AGENT_SILENCE_LIMIT, replaced.cancelled()).await;
             }
             Err(status)
         }
@@ -327,7 +327,7 @@ async fn converse(
                 };
                 deliver(sender, message).await?;
             }
-            message = paced(pace, inbound, heard + SILENCE) => {
+            message = paced(pace, inbound, heard + AGENT_SILENCE_LIMIT) => {
                 heard = Instant::now();
                 pace.took_one(heard);
                 let report = match message? {
@@ -359,7 +359,7 @@ async fn converse(
                     handles.node_objects.agent_changed(node);
                 }
                 if let Some((order, at)) = &mut sent
-                    && at.elapsed() >= RESEND
+                    && at.elapsed() >= MIN_RESEND_INTERVAL
                     && !taken(order, held.as_ref(), latch, &route)
                 {
                     send(handles, node, sender, order).await?;
@@ -406,7 +406,7 @@ async fn next(inbound: &mut Streaming<v1::FromAgent>, until: Instant) -> Result<
     match timeout_at(until, inbound.message()).await {
         Err(_) => Err(Status::deadline_exceeded(format!(
             "no message for {} s",
-            SILENCE.as_secs()
+            AGENT_SILENCE_LIMIT.as_secs()
         ))),
         Ok(Err(status)) => Err(status),
         Ok(Ok(None)) => Ok(None),
@@ -464,7 +464,7 @@ async fn send(handles: &UplinkHandles, node: &NodeName, sender: &Sender, order: 
 }
 
 async fn deliver(sender: &Sender, message: v1::ToAgent) -> Result<(), Status> {
-    match timeout(SILENCE, sender.send(Ok(message))).await {
+    match timeout(AGENT_SILENCE_LIMIT, sender.send(Ok(message))).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(_)) => Err(Status::cancelled("the agent is gone")),
         Err(_) => Err(Status::deadline_exceeded("the agent does not read its orders")),

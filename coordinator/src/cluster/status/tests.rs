@@ -149,5 +149,5 @@ async fn one_that_others_change_all_the_time_is_left_after_a_few_writes() {
     };
     let (done, stored) = written(changed).await;
     assert!(done.is_err_and(|error| error.is_conflict()));
-    assert_eq!((stored.phase, stored.patches), (None, 1 + ROUNDS));
+    assert_eq!((stored.phase, stored.patches), (None, 1 + MAX_WRITE_ATTEMPTS));
 }

@@ -148,7 +148,11 @@ async fn a_watch_on_which_nothing_comes_is_asked_for_again_within_half_a_minute(
     let (mut news, start) = (followed(api(watch)), Instant::now());
     assert_eq!(next(&mut news).await.as_deref(), Some("list-1"));
     assert_eq!(next(&mut news).await.as_deref(), Some("news"));
-    assert!(start.elapsed() <= crate::cluster::api::SILENCE, "{:?}", start.elapsed());
+    assert!(
+        start.elapsed() <= crate::cluster::api::CONNECTION_SILENCE_LIMIT,
+        "{:?}",
+        start.elapsed()
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -157,13 +161,13 @@ async fn a_watch_that_always_fails_is_tried_every_few_seconds_and_not_in_a_rush(
     let mut rests = vec![];
     for _ in 0..8 {
         let rest = trouble.rest(now, 1.0);
-        now += rest + crate::cluster::api::SILENCE;
+        now += rest + crate::cluster::api::CONNECTION_SILENCE_LIMIT;
         rests.push(rest.as_millis());
     }
     assert_eq!(rests, [400, 800, 1600, 3200, 5000, 5000, 5000, 5000]);
     assert_eq!(
-        trouble.rest(now + CALM, 1.0),
-        WATCH.first,
+        trouble.rest(now + FAILURES_FORGOTTEN_AFTER, 1.0),
+        WATCH_RETRY.first,
         "after a calm time it begins from the start"
     );
 }

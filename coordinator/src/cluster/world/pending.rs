@@ -14,13 +14,13 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// How long a list counts; a better vehicle that came since is overlooked for no longer.
-pub const FRESH: Duration = Duration::from_secs(1);
+pub const SHORTLIST_FRESH_FOR: Duration = Duration::from_secs(1);
 
 /// How long an empty result counts, while no change is observed.
-pub const OLD: Duration = Duration::from_secs(30);
+pub const EMPTY_SHORTLIST_FRESH_FOR: Duration = Duration::from_secs(30);
 
-/// Least time between two searches of all nodes for one request.
-pub const REST: Duration = Duration::from_millis(200);
+/// Between two searches of all nodes for one request.
+pub const MIN_SEARCH_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Drones of one request that are woken for a vehicle that may be free: some may have found one by then. There may be thousands.
 const WOKEN_AT_ONCE: usize = 16;
@@ -84,14 +84,14 @@ pub struct Shortlist {
 impl Shortlist {
     fn next(&mut self, changes: u64, now: Instant) -> Found {
         let age = now.saturating_duration_since(self.at);
-        let old = age >= FRESH;
+        let old = age >= SHORTLIST_FRESH_FOR;
         if !old && let Some(node) = self.nodes.pop_front() {
             return Found::Try(node);
         }
         match &self.none {
-            Some(none) if self.changes == changes && age < OLD => Found::None(none.clone(), None),
-            Some(none) if !old => Found::None(none.clone(), Some(FRESH - age)),
-            None if !self.cut && age < REST => Found::Exhausted(REST - age),
+            Some(none) if self.changes == changes && age < EMPTY_SHORTLIST_FRESH_FOR => Found::None(none.clone(), None),
+            Some(none) if !old => Found::None(none.clone(), Some(SHORTLIST_FRESH_FOR - age)),
+            None if !self.cut && age < MIN_SEARCH_INTERVAL => Found::Exhausted(MIN_SEARCH_INTERVAL - age),
             Some(_) | None => Found::NotSearched,
         }
     }

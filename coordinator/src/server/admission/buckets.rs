@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Limit of keys; beyond it, those with full buckets are forgotten.
-const MOST: usize = 10_000;
+/// Beyond it, those with full buckets are forgotten.
+const MAX_KEYS: usize = 10_000;
 
 #[derive(Debug)]
 pub struct Buckets<K> {
@@ -34,9 +34,9 @@ impl<K: Eq + Hash> Buckets<K> {
     /// Takes one from the bucket of `key`, or the next that comes into it within `patience`; when that is, or `None` where it takes longer.
     pub fn reserve(&self, key: K, patience: Duration, now: Instant) -> Option<Instant> {
         let mut full_at = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
-        if full_at.len() >= MOST && !full_at.contains_key(&key) {
+        if full_at.len() >= MAX_KEYS && !full_at.contains_key(&key) {
             full_at.retain(|_, full| *full > now);
-            if full_at.len() >= MOST {
+            if full_at.len() >= MAX_KEYS {
                 return None;
             }
         }
@@ -98,9 +98,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn keys_without_end_do_not_fill_the_memory() {
         let (buckets, now) = (Buckets::new(1, Duration::from_secs(1)), Instant::now());
-        assert!((0..MOST).all(|key| buckets.take(key, now)));
-        assert!(!buckets.take(MOST, now));
-        assert!(buckets.take(MOST, now + Duration::from_secs(2)));
+        assert!((0..MAX_KEYS).all(|key| buckets.take(key, now)));
+        assert!(!buckets.take(MAX_KEYS, now));
+        assert!(buckets.take(MAX_KEYS, now + Duration::from_secs(2)));
         assert_eq!(buckets.full_at.lock().unwrap().len(), 1);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
-const EVERY: Duration = Duration::from_millis(100);
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
 pub struct Lateness(Mutex<Measured>);
@@ -28,7 +28,7 @@ impl Measured {
 impl Lateness {
     pub fn none() -> Self {
         Self(Mutex::new(Measured {
-            due: Instant::now() + EVERY,
+            due: Instant::now() + CHECK_INTERVAL,
             last: Duration::ZERO,
         }))
     }
@@ -37,7 +37,7 @@ impl Lateness {
     pub async fn measure(&self) {
         let mut last = Duration::ZERO;
         loop {
-            let due = Instant::now() + EVERY;
+            let due = Instant::now() + CHECK_INTERVAL;
             *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Measured { due, last };
             sleep_until(due).await;
             last = due.elapsed();
@@ -67,7 +67,7 @@ mod tests {
         let lateness = Lateness::none();
         let measuring = lateness.measure();
         assert!(tokio::time::timeout(Duration::from_secs(3), measuring).await.is_err());
-        assert!(lateness.at(Instant::now()) < EVERY * 2);
+        assert!(lateness.at(Instant::now()) < CHECK_INTERVAL * 2);
         tokio::time::advance(Duration::from_secs(2)).await;
         assert!(lateness.at(Instant::now()) >= Duration::from_millis(1_900));
     }

@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Lines per neighbor at once, and one more after each [`EVERY`].
-const BURST: u32 = 10;
-const EVERY: Duration = Duration::from_secs(10);
+/// Lines per neighbor at once, and one more after each [`NEIGHBOR_LINE_INTERVAL`].
+const NEIGHBOR_BURST_LINES: u32 = 10;
+const NEIGHBOR_LINE_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Lines for all together at once, and one more after each [`EVERY_OF_ALL`].
-const BURST_OF_ALL: u32 = 100;
-const EVERY_OF_ALL: Duration = Duration::from_millis(500);
+/// Lines for all together at once, and one more after each [`TOTAL_LINE_INTERVAL`].
+const TOTAL_BURST_LINES: u32 = 100;
+const TOTAL_LINE_INTERVAL: Duration = Duration::from_millis(500);
 
 #[derive(Debug)]
 pub struct RefusalLog {
@@ -26,8 +26,8 @@ pub struct RefusalLog {
 impl Default for RefusalLog {
     fn default() -> Self {
         Self {
-            neighbors: Buckets::new(BURST, EVERY),
-            all: Buckets::new(BURST_OF_ALL, EVERY_OF_ALL),
+            neighbors: Buckets::new(NEIGHBOR_BURST_LINES, NEIGHBOR_LINE_INTERVAL),
+            all: Buckets::new(TOTAL_BURST_LINES, TOTAL_LINE_INTERVAL),
             omitted: AtomicU64::new(0),
         }
     }

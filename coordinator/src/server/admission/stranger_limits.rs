@@ -11,16 +11,19 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// A shorter wait of tasks for a processor keeps nobody out.
-const CALM: Duration = Duration::from_millis(250);
+const TOLERATED_LATENESS: Duration = Duration::from_millis(250);
 
 /// Strangers that are let in however late this process is.
-const FEWEST: usize = 64;
+const MIN_STRANGERS: usize = 64;
 
 /// Strangers of `most` at this lateness: all share one processor, and a handshake that takes too long is wasted work, begun again.
 fn room(most: usize, lateness: Duration) -> usize {
-    let times = lateness.as_millis().checked_div(CALM.as_millis()).unwrap_or_default();
+    let times = lateness
+        .as_millis()
+        .checked_div(TOLERATED_LATENESS.as_millis())
+        .unwrap_or_default();
     let times = usize::try_from(times).unwrap_or(usize::MAX).max(1);
-    (most / times).max(FEWEST.min(most))
+    (most / times).max(MIN_STRANGERS.min(most))
 }
 
 #[derive(Debug)]

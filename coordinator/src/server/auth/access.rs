@@ -4,8 +4,8 @@
 //! may do so while the API server does not answer. Grounding is safe, and it may be urgent. So that this is known of watchers, it is asked
 //! when they begin to watch, not only when they ground.
 
-use super::answer_cache::{AnswerCache, FRESH, HASTE, LAST_RESORT};
-use super::questions::{PATIENCE, Questions};
+use super::answer_cache::{ANSWER_FRESH_FOR, AnswerCache, LAST_RESORT_FOR, NEWER_ANSWER_TIMEOUT};
+use super::questions::{QUESTION_TIMEOUT, Questions};
 use super::refusal::Refusal;
 use super::right::{GROUND, GROUP, Right, SEE};
 use super::user::User;
@@ -15,8 +15,8 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
 /// Least time between two questions whether a watcher may ground.
-const FORESIGHT: Duration = Duration::from_secs(300);
-const FORESIGHT_PATIENCE: Duration = Duration::from_secs(1);
+const FORESIGHT_INTERVAL: Duration = Duration::from_secs(300);
+const FORESIGHT_TIMEOUT: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub struct Access {
@@ -38,12 +38,12 @@ impl Access {
         }
     }
 
-    /// Whether `user` may do it, by an answer not older than `age`, nor than [`FRESH`].
+    /// Whether `user` may do it, by an answer not older than `age`, nor than [`ANSWER_FRESH_FOR`].
     pub async fn may(&self, user: &User, right: &Right, age: Duration) -> Result<(), Refusal> {
         if !right.can_be() {
             return Err(Refusal::NoName);
         }
-        if self.allows(user, right, age.min(FRESH)).await? {
+        if self.allows(user, right, age.min(ANSWER_FRESH_FOR)).await? {
             self.foresee(user, right).await;
             return Ok(());
         }
@@ -59,7 +59,7 @@ impl Access {
             return Ok(allowed);
         }
         let known = right.verb == GROUND && self.could_ground(user, right);
-        let patience = if known { HASTE } else { PATIENCE };
+        let patience = if known { NEWER_ANSWER_TIMEOUT } else { QUESTION_TIMEOUT };
         match self.ask(user, right, patience).await {
             Err(error) if known => {
                 tracing::warn!(user = user.name, %error, "grounding is allowed by what was known within the last hour");
@@ -72,11 +72,15 @@ impl Access {
     /// Whether it was allowed within the last hour to ground this, or all of its namespace, or all; a newer No to just this counts.
     fn could_ground(&self, user: &User, right: &Right) -> bool {
         let now = Instant::now();
-        if self.answers.get(&(user.clone(), right.clone()), LAST_RESORT, now) == Some(false) {
+        if self.answers.get(&(user.clone(), right.clone()), LAST_RESORT_FOR, now) == Some(false) {
             return false;
         }
         let mut within = right.wider().into_iter();
-        within.any(|right| self.may_ground.get(&(user.clone(), right), LAST_RESORT, now).is_some())
+        within.any(|right| {
+            self.may_ground
+                .get(&(user.clone(), right), LAST_RESORT_FOR, now)
+                .is_some()
+        })
     }
 
     /// Asks whether a watcher may ground as well.
@@ -87,10 +91,10 @@ impl Access {
         let ask = async |right: Right| {
             let key = (user.clone(), right);
             let now = Instant::now();
-            if self.foreseen.get(&key, FORESIGHT, now).is_none() {
+            if self.foreseen.get(&key, FORESIGHT_INTERVAL, now).is_none() {
                 self.foreseen.keep(key.clone(), (), now);
                 // No answer by then counts as none.
-                let _ = timeout(FORESIGHT_PATIENCE, self.ask(user, &key.1, FORESIGHT_PATIENCE)).await;
+                let _ = timeout(FORESIGHT_TIMEOUT, self.ask(user, &key.1, FORESIGHT_TIMEOUT)).await;
             }
         };
         let [there, everywhere] = right.grounding();

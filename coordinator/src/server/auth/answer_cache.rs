@@ -6,17 +6,16 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How long an answer counts without asking again.
-pub const FRESH: Duration = Duration::from_secs(10);
+pub const ANSWER_FRESH_FOR: Duration = Duration::from_secs(10);
 
 /// How long a good answer counts when the API server cannot be asked and the call makes things safer.
-pub const LAST_RESORT: Duration = Duration::from_secs(3600);
+pub const LAST_RESORT_FOR: Duration = Duration::from_secs(3600);
 
 /// Time for a newer answer where one of the last hour counts: an order to ground reaches agents within a second.
-pub const HASTE: Duration = Duration::from_millis(100);
+pub const NEWER_ANSWER_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// By default; beyond it the oldest half goes.
-const MOST: usize = 4096;
+const DEFAULT_MAX_ANSWERS: usize = 4096;
 
 /// Answers, each with its time.
 #[derive(Debug)]
@@ -27,7 +26,7 @@ pub struct AnswerCache<K, V> {
 
 impl<K, V> Default for AnswerCache<K, V> {
     fn default() -> Self {
-        Self::of_at_most(MOST)
+        Self::of_at_most(DEFAULT_MAX_ANSWERS)
     }
 }
 
@@ -84,18 +83,18 @@ impl<K, Good, Bad> Default for Verdicts<K, Good, Bad> {
 impl<K: Copy + Eq + Hash, Good: Clone, Bad: Clone> Verdicts<K, Good, Bad> {
     /// The answer to `key`, while it counts without asking again.
     pub fn fresh(&self, key: &K, now: Instant) -> Option<Result<Good, Bad>> {
-        let good = self.good.get(key, FRESH, now).map(Ok);
-        good.or_else(|| self.bad.get(key, FRESH, now).map(Err))
+        let good = self.good.get(key, ANSWER_FRESH_FOR, now).map(Ok);
+        good.or_else(|| self.bad.get(key, ANSWER_FRESH_FOR, now).map(Err))
     }
 
     /// The good answer to `key` within the last hour.
     pub fn last_resort(&self, key: &K, now: Instant) -> Option<Good> {
-        self.good.get(key, LAST_RESORT, now)
+        self.good.get(key, LAST_RESORT_FOR, now)
     }
 
     /// Whether `key` had a good answer within the last hour, or has a fresh bad one: the cost of checking it is bounded.
     pub fn knows(&self, key: &K, now: Instant) -> bool {
-        self.last_resort(key, now).is_some() || self.bad.get(key, FRESH, now).is_some()
+        self.last_resort(key, now).is_some() || self.bad.get(key, ANSWER_FRESH_FOR, now).is_some()
     }
 
     /// Replaces the answer before.
@@ -121,13 +120,13 @@ mod tests {
     async fn an_answer_counts_while_it_is_fresh() {
         let (cache, now) = (AnswerCache::default(), Instant::now());
         cache.keep("a", 1, now);
-        assert_eq!(cache.get(&"a", FRESH, now + FRESH), Some(1));
-        let later = now + FRESH + Duration::from_secs(1);
-        assert_eq!(cache.get(&"a", FRESH, later), None);
-        assert_eq!(cache.get(&"a", LAST_RESORT, later), Some(1));
-        assert_eq!(cache.get(&"b", LAST_RESORT, now), None);
+        assert_eq!(cache.get(&"a", ANSWER_FRESH_FOR, now + ANSWER_FRESH_FOR), Some(1));
+        let later = now + ANSWER_FRESH_FOR + Duration::from_secs(1);
+        assert_eq!(cache.get(&"a", ANSWER_FRESH_FOR, later), None);
+        assert_eq!(cache.get(&"a", LAST_RESORT_FOR, later), Some(1));
+        assert_eq!(cache.get(&"b", LAST_RESORT_FOR, now), None);
         cache.forget(&"a");
-        assert_eq!(cache.get(&"a", FRESH, now), None);
+        assert_eq!(cache.get(&"a", ANSWER_FRESH_FOR, now), None);
     }
 
     #[tokio::test(start_paused = true)]
@@ -136,11 +135,11 @@ mod tests {
         for number in 0..10_000_u64 {
             cache.keep(number, (), now + Duration::from_millis(number));
         }
-        assert!(cache.answers.lock().unwrap().len() <= MOST);
-        assert!(cache.get(&9_999, LAST_RESORT, now).is_some());
-        assert!(cache.get(&0, LAST_RESORT, now).is_none());
+        assert!(cache.answers.lock().unwrap().len() <= DEFAULT_MAX_ANSWERS);
+        assert!(cache.get(&9_999, LAST_RESORT_FOR, now).is_some());
+        assert!(cache.get(&0, LAST_RESORT_FOR, now).is_none());
         let at_once = AnswerCache::default();
         (0..10_000).for_each(|number| at_once.keep(number, (), now));
-        assert!(at_once.answers.lock().unwrap().len() <= MOST);
+        assert!(at_once.answers.lock().unwrap().len() <= DEFAULT_MAX_ANSWERS);
     }
 }

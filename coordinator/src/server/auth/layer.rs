@@ -20,15 +20,15 @@ const ANSWER: &str = "/skein.v1.Guests/Answer";
 const GROUND: &str = "/skein.v1.Fleet/Ground";
 const KILL: &str = "/skein.v1.Fleet/Kill";
 
-/// Unknown or bad credentials of a neighbor at once, and one more after each [`EVERY`]. Each costs the API server a question.
-const BURST: u32 = 100;
-const EVERY: Duration = Duration::from_millis(100);
+/// Unknown or bad credentials of a neighbor at once, and one more after each [`BAD_CREDENTIALS_INTERVAL`]. Each costs the API server a question.
+const BAD_CREDENTIALS_BURST: u32 = 100;
+const BAD_CREDENTIALS_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The same of orders to stop: to ground and to kill. They wait for their turn instead of being refused, so that nobody's guesses keep a
 /// good one out of an address that many share, as behind a port-forward. Each connection waits with one at a time, and a neighbor has at
 /// most [`strangers_per_neighbor`](crate::server::admission::Limits) connections, 2048: the last of so many guesses is judged after 2 s.
-const STOP_EVERY: Duration = Duration::from_millis(1);
-const STOP_PATIENCE: Duration = Duration::from_secs(3);
+const STOP_ORDER_INTERVAL: Duration = Duration::from_millis(1);
+const STOP_ORDER_TIMEOUT: Duration = Duration::from_secs(3);
 
 #[derive(Clone, Debug)]
 pub struct AuthLayer {
@@ -47,8 +47,8 @@ impl AuthLayer {
     pub fn new(auth: Auth) -> Self {
         Self {
             auth,
-            bad: Arc::new(Buckets::new(BURST, EVERY)),
-            bad_stops: Arc::new(Buckets::new(BURST, STOP_EVERY)),
+            bad: Arc::new(Buckets::new(BAD_CREDENTIALS_BURST, BAD_CREDENTIALS_INTERVAL)),
+            bad_stops: Arc::new(Buckets::new(BAD_CREDENTIALS_BURST, STOP_ORDER_INTERVAL)),
         }
     }
 
@@ -107,7 +107,7 @@ impl AuthLayer {
         }
         let from = Neighbor::of(ticket.remote().ip());
         let (bad, patience) = match stops {
-            true => (&self.bad_stops, STOP_PATIENCE),
+            true => (&self.bad_stops, STOP_ORDER_TIMEOUT),
             false => (&self.bad, Duration::ZERO),
         };
         // It is given back unless they were bad.

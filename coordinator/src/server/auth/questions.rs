@@ -8,10 +8,10 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-const AT_A_TIME: usize = 32;
+const CONCURRENT_QUESTIONS: usize = 32;
 
 /// Time of a question to be asked, and again for its answer, unless the caller has less time.
-pub const PATIENCE: Duration = Duration::from_secs(3);
+pub const QUESTION_TIMEOUT: Duration = Duration::from_secs(3);
 
 #[derive(Debug)]
 pub struct Questions<K> {
@@ -23,7 +23,7 @@ impl<K: Resource<DynamicType = ()>> Questions<K> {
     pub fn new(client: kube::Client) -> Self {
         Self {
             objects: Api::all(client),
-            slots: Semaphore::new(AT_A_TIME),
+            slots: Semaphore::new(CONCURRENT_QUESTIONS),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Persons by their requests to the API server, each read when its key is shown.
 
-use super::answer_cache::{HASTE, Verdicts};
+use super::answer_cache::{NEWER_ANSWER_TIMEOUT, Verdicts};
 use super::person_request::{self, BadRequest};
-use super::questions::{PATIENCE, Questions};
+use super::questions::{QUESTION_TIMEOUT, Questions};
 use super::refusal::Refusal;
 use super::user::User;
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
@@ -39,7 +39,11 @@ impl Requests {
             Some(Ok(None)) | None => {}
         }
         let known = self.people.last_resort(&print, now).filter(|_| safe).and_then(lasts);
-        let patience = if known.is_some() { HASTE } else { PATIENCE };
+        let patience = if known.is_some() {
+            NEWER_ANSWER_TIMEOUT
+        } else {
+            QUESTION_TIMEOUT
+        };
         let what = "ask the API server whose request it is";
         let asked = self
             .objects

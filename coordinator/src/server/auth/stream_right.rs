@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep};
 use tonic::Status;
 
 /// Credentials are shown again after this.
-const LONGEST: Duration = Duration::from_secs(3600);
+const CREDENTIALS_SHOWN_EVERY: Duration = Duration::from_secs(3600);
 
 #[derive(Debug)]
 pub struct StreamRight {
@@ -25,7 +25,7 @@ impl StreamRight {
         if self.auth.is_open() {
             std::future::pending::<()>().await;
         }
-        let until = Instant::now() + LONGEST;
+        let until = Instant::now() + CREDENTIALS_SHOWN_EVERY;
         loop {
             sleep(self.recheck).await;
             match self.ask().await {

@@ -1,8 +1,8 @@
 //! Bearer tokens, as the API server's TokenReview checks them.
 
 use super::agent_token;
-use super::answer_cache::{AnswerCache, HASTE, Verdicts};
-use super::questions::{PATIENCE, Questions};
+use super::answer_cache::{AnswerCache, NEWER_ANSWER_TIMEOUT, Verdicts};
+use super::questions::{QUESTION_TIMEOUT, Questions};
 use super::refusal::Refusal;
 use super::user::User;
 use crate::server::security::{AUDIENCE, SESSION_LIFE};
@@ -16,14 +16,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::Instant;
 
 /// Tokens of agents whose answers are kept: above the largest fleet that one coordinator is made for, each with an old and a new one.
-const MOST_AGENTS: usize = 60_000;
+const MAX_AGENT_TOKENS: usize = 60_000;
 
-/// Bytes; a longer one is no token.
-const LONGEST: usize = 16 * 1024;
+const MAX_TOKEN_BYTES: usize = 16 * 1024;
 
 /// An agent that comes back this soon is let in by the answer before, until its token's own end. Its session would have gone on for a day;
 /// and when a whole fleet comes back, again and again, each is asked about once.
-const COMES_BACK: Duration = Duration::from_secs(60);
+const AGENT_RETURN_GRACE: Duration = Duration::from_secs(60);
 
 /// Completes "cannot …".
 const ASK: &str = "ask the API server whose token it is";
@@ -48,7 +47,7 @@ impl Tokens {
             agent_account,
             about_agents: Questions::new(client.clone()),
             about_people: Questions::new(client),
-            agents: AnswerCache::of_at_most(MOST_AGENTS),
+            agents: AnswerCache::of_at_most(MAX_AGENT_TOKENS),
             people: Verdicts::default(),
         }
     }
@@ -57,7 +56,7 @@ impl Tokens {
     /// until its own end: an agent that is not let in would take its coordinator for lost, and land.
     pub async fn agent(&self, token: &str) -> Result<NodeName, Refusal> {
         let print = print(token)?;
-        let fresh = self.agents.get(&print, COMES_BACK, Instant::now());
+        let fresh = self.agents.get(&print, AGENT_RETURN_GRACE, Instant::now());
         if let Some(node) = fresh.filter(|_| !is_over(token)) {
             return Ok(node);
         }
@@ -90,7 +89,11 @@ impl Tokens {
             return answer.map_err(Refusal::BadToken);
         }
         let known = self.people.last_resort(&print, now).filter(|_| safe && !is_over(token));
-        let patience = if known.is_some() { HASTE } else { PATIENCE };
+        let patience = if known.is_some() {
+            NEWER_ANSWER_TIMEOUT
+        } else {
+            QUESTION_TIMEOUT
+        };
         let review = match review(&self.about_people, token, None, patience).await {
             Ok(review) => review,
             Err(error) => return known.ok_or(error),
@@ -121,7 +124,7 @@ impl Tokens {
 
     async fn ask_about_agent(&self, token: &str) -> Result<TokenReviewStatus, Refusal> {
         let audiences = Some(vec![AUDIENCE.to_owned()]);
-        review(&self.about_agents, token, audiences, PATIENCE).await
+        review(&self.about_agents, token, audiences, QUESTION_TIMEOUT).await
     }
 }
 
@@ -144,7 +147,7 @@ async fn review(
 }
 
 fn print(token: &str) -> Result<Print, Refusal> {
-    if token.is_empty() || token.len() > LONGEST {
+    if token.is_empty() || token.len() > MAX_TOKEN_BYTES {
         return Err(Refusal::BadToken(format!("it has {} characters", token.len())));
     }
     Ok(Sha256::digest(token.as_bytes()).into())
@@ -185,6 +188,6 @@ mod tests {
         assert_eq!(print("secret").unwrap().len(), 32);
         assert_ne!(print("secret").unwrap(), print("Secret").unwrap());
         assert!(print("").is_err());
-        assert!(print(&"x".repeat(LONGEST + 1)).is_err());
+        assert!(print(&"x".repeat(MAX_TOKEN_BYTES + 1)).is_err());
     }
 }

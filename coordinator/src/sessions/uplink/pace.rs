@@ -6,10 +6,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// Messages at once: an agent reports each change, and a vehicle that takes off changes a lot.
-const BURST: u32 = 100;
+const MESSAGE_BURST: u32 = 100;
 
 /// One more after each such span.
-const EVERY: Duration = Duration::from_millis(20);
+const MESSAGE_INTERVAL: Duration = Duration::from_millis(20);
 
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
@@ -24,12 +24,12 @@ impl Pace {
 
     /// When the next message may be read.
     pub fn next(&self) -> Instant {
-        let spared = EVERY * (BURST - 1);
+        let spared = MESSAGE_INTERVAL * (MESSAGE_BURST - 1);
         self.whole_at.checked_sub(spared).unwrap_or(self.whole_at)
     }
 
     pub fn took_one(&mut self, now: Instant) {
-        self.whole_at = self.whole_at.max(now) + EVERY;
+        self.whole_at = self.whole_at.max(now) + MESSAGE_INTERVAL;
     }
 }
 

@@ -28,7 +28,7 @@ use tokio::time::timeout;
 
 pub const SYSTEM: &str = "skein-system";
 
-const ANSWER: Duration = Duration::from_secs(10);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Choice {
@@ -130,10 +130,10 @@ impl Cluster {
 
 /// Translates errors; `what` is the attempt, such as "get configmaps/skein-ca in namespace skein-system".
 pub(crate) async fn answer_of<T>(what: &str, call: impl Future<Output = kube::Result<T>>) -> Result<T, Refusal> {
-    match timeout(ANSWER, call).await {
+    match timeout(ANSWER_TIMEOUT, call).await {
         Ok(answer) => answer.map_err(|error| Refusal::of(what, error)),
         Err(_) => Err(Refusal::Silent {
-            seconds: ANSWER.as_secs(),
+            seconds: ANSWER_TIMEOUT.as_secs(),
         }),
     }
 }

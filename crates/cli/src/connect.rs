@@ -25,13 +25,12 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
-/// Vehicles of one command.
-const MOST: usize = 500;
+const MAX_DRONES: usize = 500;
 
-/// Pause before a selected Drone that was refused is tried again.
-const AGAIN: Duration = Duration::from_secs(30);
+/// For a selected Drone.
+const REFUSED_RETRY_DELAY: Duration = Duration::from_secs(30);
 
-const LINES: usize = 64;
+const MAX_QUEUED_LINES: usize = 64;
 
 pub async fn run(route: Route, args: ConnectArgs, drones: Vec<ObjectKey>) -> Result<(), Failure> {
     args.check_ports()?;
@@ -46,10 +45,12 @@ pub async fn run(route: Route, args: ConnectArgs, drones: Vec<ObjectKey>) -> Res
 }
 
 async fn connect(route: Route, args: ConnectArgs, drones: Vec<ObjectKey>) -> Result<(), Failure> {
-    if drones.len() > MOST {
-        return Err(Failure::Usage(format!("at most {MOST} Drones are connected at a time")));
+    if drones.len() > MAX_DRONES {
+        return Err(Failure::Usage(format!(
+            "at most {MAX_DRONES} Drones are connected at a time"
+        )));
     }
-    let (say, lines) = mpsc::channel(LINES);
+    let (say, lines) = mpsc::channel(MAX_QUEUED_LINES);
     let streams = DroneStreams {
         port_table: Arc::new(PortTable::new(args.ports())),
         connections: ConnectionPool::new(route.clone()),
@@ -130,12 +131,12 @@ impl DroneStreams {
     }
 
     async fn selected(mut self, route: &Route, which: Which) -> Result<(), Failure> {
-        let stream = fleet_feed::open(route, &which, fleet_feed::OFTEN).await?;
+        let stream = fleet_feed::open(route, &which, fleet_feed::FREQUENT_INTERVAL).await?;
         let (sender, mut seen) = watch::channel(FleetSnapshot::default());
         let mut feed = JoinSet::new();
         feed.spawn(fleet_feed::follow(
             route.clone(),
-            (which, fleet_feed::OFTEN),
+            (which, fleet_feed::FREQUENT_INTERVAL),
             stream,
             sender,
         ));
@@ -153,7 +154,7 @@ impl DroneStreams {
                     let Ok((drone, Ended(why))) = ended else { continue };
                     self.open.remove(&drone);
                     self.say(format!("{drone}: {why}")).await;
-                    self.rests.insert(drone, Instant::now() + AGAIN);
+                    self.rests.insert(drone, Instant::now() + REFUSED_RETRY_DELAY);
                 }
             }
         }
@@ -195,7 +196,7 @@ impl DroneStreams {
                 name: vehicle.drone_name.clone(),
             };
             let new = there.contains(&drone) && !self.open.contains_key(&drone) && !self.rests.contains_key(&drone);
-            if new && self.open.len() < MOST {
+            if new && self.open.len() < MAX_DRONES {
                 self.open(drone);
             }
         }

@@ -32,14 +32,14 @@ use tokio::time::{Instant, sleep, timeout};
 pub const SWARM: &str = "demo";
 
 /// An ArduPilot takes about 45 s to be ready in real time and 15 s to climb; a busy machine takes longer.
-const UNTIL_HOLDING: Duration = Duration::from_secs(300);
+const HOLDING_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Enough for 120 m, the highest hold, at the slowest landing speed.
-const UNTIL_LANDED: Duration = Duration::from_secs(300);
+const LANDED_TIMEOUT: Duration = Duration::from_secs(300);
 
 const LAST_WAIT: Duration = Duration::from_secs(2);
 
-const AGAIN_AFTER: Duration = Duration::from_secs(1);
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 pub async fn run(args: DemoArgs) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
@@ -98,7 +98,7 @@ async fn fly(args: &DemoArgs, parts: &mut Parts, interrupt: &Interrupt) -> Resul
 
     let goal = all_hold(follow.fleet(), wanted, &objects);
     let flown = tokio::select! {
-        flown = timeout(UNTIL_HOLDING, follow.showing(goal)) => flown.map_or(Flown::NotInTime, |()| Flown::All),
+        flown = timeout(HOLDING_TIMEOUT, follow.showing(goal)) => flown.map_or(Flown::NotInTime, |()| Flown::All),
         () = interrupt.in_order.cancelled() => Flown::Interrupted,
     };
     follow.keep_shown();
@@ -173,14 +173,14 @@ async fn land(parts: &mut Parts, objects: &Objects, follow: &mut Follow) -> Resu
     let gone = async {
         while let Err(why) = objects.delete_swarm(SWARM).await {
             tracing::warn!(%why, "the Swarm is not deleted yet; will be tried again");
-            sleep(AGAIN_AFTER).await;
+            sleep(RETRY_DELAY).await;
         }
         objects.all_gone(SWARM).await;
         // For the picture only: deleted Drones have landed.
         let all_down = |fleet: &Vec<Vehicle>| fleet.iter().all(|vehicle| vehicle.truth == "Disarmed");
         let _ = timeout(LAST_WAIT, fleet.wait_for(all_down)).await;
     };
-    let gone = timeout(UNTIL_LANDED, follow.showing(gone)).await;
+    let gone = timeout(LANDED_TIMEOUT, follow.showing(gone)).await;
     let agents = &mut parts.station_mut().agents;
     agents.land();
     let ended = async {
@@ -192,7 +192,7 @@ async fn land(parts: &mut Parts, objects: &Objects, follow: &mut Follow) -> Resu
         }
         not_down
     };
-    let not_down = timeout(UNTIL_LANDED, follow.showing(ended)).await;
+    let not_down = timeout(LANDED_TIMEOUT, follow.showing(ended)).await;
     pilots.abort();
     // It shares the simulation, which is ended as a whole.
     let _ = pilots.await;

@@ -20,7 +20,7 @@ use trust::{Bundle, Identity, Peer, Validity};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-const USUAL_DAYS: u16 = 365;
+const DEFAULT_LIFE_DAYS: u16 = 365;
 
 #[derive(Debug)]
 pub struct Signed {
@@ -47,7 +47,9 @@ pub async fn run(issuer: &Issuer, args: &EnrollArgs) -> Result<(), Failure> {
             let keys = Keys::existing(&folder.join("trust"))?;
             keys.issue(&peer, args.days.map_or_else(Validity::any_time, life), now)?
         }
-        Issuer::Cluster(choice) => cluster::issue(choice, &peer, life(args.days.unwrap_or(USUAL_DAYS)), now).await?,
+        Issuer::Cluster(choice) => {
+            cluster::issue(choice, &peer, life(args.days.unwrap_or(DEFAULT_LIFE_DAYS)), now).await?
+        }
     };
     files.write(&signed)?;
     let address = match (&args.coordinator, issuer) {

@@ -22,9 +22,9 @@ pub const SYSTEM: &str = "skein-system";
 const CONTEXT: &str = "skein";
 
 /// Time for the API of another station on this machine to answer.
-const STILL_THERE: Duration = Duration::from_secs(1);
+const OTHER_STATION_ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
-const ANSWER: Duration = Duration::from_secs(10);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Agents learn from an empty API that the Drones they serve are gone.
 const WITHOUT_OBJECTS: &str = "Started with no objects, every vehicle that is in the air LANDS WHERE IT IS, because its Drone is \
@@ -144,7 +144,7 @@ async fn not_in_use(path: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let answers = async { existing(path).await.ok()?.apiserver_version().await.ok() };
-    match timeout(STILL_THERE, answers).await {
+    match timeout(OTHER_STATION_ANSWER_TIMEOUT, answers).await {
         Ok(Some(_)) => Err(Failure::Failed(format!(
             "the kubeconfig {} is in use: the ground station that it leads to is running; end that one, or name another \
              file with --kubeconfig",
@@ -176,12 +176,12 @@ async fn ensure_namespace(client: &Client) -> Result<(), Failure> {
         ..Namespace::default()
     };
     let params = PostParams::default();
-    let made = timeout(ANSWER, namespaces.create(&params, &system)).await;
+    let made = timeout(ANSWER_TIMEOUT, namespaces.create(&params, &system)).await;
     let why = match made {
         Ok(Ok(_)) => return Ok(()),
         Ok(Err(kube::Error::Api(status))) if status.is_already_exists() => return Ok(()),
         Ok(Err(error)) => error.to_string(),
-        Err(_) => format!("no answer within {} s", ANSWER.as_secs()),
+        Err(_) => format!("no answer within {} s", ANSWER_TIMEOUT.as_secs()),
     };
     Err(Failure::Failed(format!("cannot make the namespace {SYSTEM}: {why}")))
 }

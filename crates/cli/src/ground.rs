@@ -18,7 +18,7 @@ use proto::v1::ground_request::Target;
 use std::collections::BTreeSet;
 use std::io::Write;
 
-const NAMED: usize = 12;
+const MAX_NAMED_VEHICLES: usize = 12;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
@@ -273,8 +273,8 @@ fn object(o: &v1::ObjectName) -> String {
 }
 
 fn some_of(all: &[String], between: &str) -> String {
-    let first: Vec<&str> = all.iter().take(NAMED).map(String::as_str).collect();
-    match all.len().saturating_sub(NAMED) {
+    let first: Vec<&str> = all.iter().take(MAX_NAMED_VEHICLES).map(String::as_str).collect();
+    match all.len().saturating_sub(MAX_NAMED_VEHICLES) {
         0 => first.join(between),
         more => format!("{}{between}and {more} more", first.join(between)),
     }

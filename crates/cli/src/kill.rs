@@ -10,9 +10,9 @@ use std::io::{IsTerminal, Write};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// Time to observe the motors off. Reports come at least once a second.
-const CONFIRM_WITHIN: Duration = Duration::from_secs(5);
-const READ_EVERY: Duration = Duration::from_millis(250);
+/// To observe the motors off. Reports come at least once a second.
+const CONFIRM_TIMEOUT: Duration = Duration::from_secs(5);
+const READ_INTERVAL: Duration = Duration::from_millis(250);
 
 const CONFIRMATION: &str = "KILL";
 
@@ -116,13 +116,13 @@ fn answer_text(outcome: v1::KillOutcome, detail: &str) -> String {
 
 /// The vehicle with its motors off, or as reported at the deadline.
 async fn until_stopped(server: &mut Server, drone: &ObjectKey) -> Result<Vehicle, Failure> {
-    let until = Instant::now() + CONFIRM_WITHIN;
+    let until = Instant::now() + CONFIRM_TIMEOUT;
     loop {
         let vehicle = Vehicle::from(server.get(drone).await?);
         if motors_off(&vehicle) || Instant::now() >= until {
             return Ok(vehicle);
         }
-        sleep(READ_EVERY).await;
+        sleep(READ_INTERVAL).await;
     }
 }
 

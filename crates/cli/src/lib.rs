@@ -51,7 +51,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-const STOP_WITHIN: Duration = Duration::from_secs(2);
+const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub fn main() -> ExitCode {
     let (is_plugin, command) = called();
@@ -193,6 +193,6 @@ fn run_parts(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Fail
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let result = runtime.block_on(Box::pin(work));
     // A disk that does not answer must not delay the end.
-    runtime.shutdown_timeout(STOP_WITHIN);
+    runtime.shutdown_timeout(STOP_TIMEOUT);
     result
 }

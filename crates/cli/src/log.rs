@@ -8,7 +8,7 @@ use std::io;
 use std::time::Duration;
 use tracing_subscriber::EnvFilter;
 
-const LAST_LINES: Duration = Duration::from_secs(1);
+const LAST_LINES_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The coordinator's default: kube logs each failed connection as an error, and its Controller repeats names.
 const DEFAULT: &str = "info,kube_client::client::builder=off,kube_runtime::controller=warn";
@@ -51,7 +51,7 @@ impl Log {
 
 impl Drop for Log {
     fn drop(&mut self) {
-        self.0.write_out(LAST_LINES);
+        self.0.write_out(LAST_LINES_TIMEOUT);
     }
 }
 

@@ -27,16 +27,16 @@ use std::path::Path;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-const LIST_PATIENCE: Duration = Duration::from_secs(5);
-const DOWNLOAD_PATIENCE: Duration = Duration::from_secs(120);
+const LIST_TIMEOUT: Duration = Duration::from_secs(5);
+const DOWNLOAD_TIMEOUT: Duration = Duration::from_secs(120);
 /// Time for the agent to read logs for a list, which is printed as far as it is known then.
-const READING: Duration = Duration::from_secs(15);
-const ASK_AGAIN: Duration = Duration::from_millis(200);
+const READ_LOGS_TIMEOUT: Duration = Duration::from_secs(15);
+const ASK_INTERVAL: Duration = Duration::from_millis(200);
 
 pub async fn run(route: Route, args: &LogsArgs) -> Result<(), Failure> {
     let whose = whose(args)?;
     let short = args.download.is_none() && !args.follow;
-    let patience = if short { LIST_PATIENCE } else { DOWNLOAD_PATIENCE };
+    let patience = if short { LIST_TIMEOUT } else { DOWNLOAD_TIMEOUT };
     let mut source = Remote::new(route, whose, patience);
     if args.follow {
         return lines::follow(&mut source, &TimeZone::system(), &mut std::io::stdout()).await;
@@ -104,7 +104,11 @@ async fn download(source: &mut impl Source, chosen: &[LogFile], args: &LogsArgs,
 /// Newest first, once the agent has read them.
 async fn listed(source: &mut impl Source, on_autopilot: bool) -> Result<Vec<LogFile>, Failure> {
     let (begun, mut said) = (Instant::now(), String::new());
-    let patience = if on_autopilot { DOWNLOAD_PATIENCE } else { READING };
+    let patience = if on_autopilot {
+        DOWNLOAD_TIMEOUT
+    } else {
+        READ_LOGS_TIMEOUT
+    };
     loop {
         match source.ask(Question::List(LogList { on_autopilot })).await? {
             Answer::Files(files) if files.unfinished && begun.elapsed() < patience => {
@@ -113,7 +117,7 @@ async fn listed(source: &mut impl Source, on_autopilot: bool) -> Result<Vec<LogF
                     writeln!(std::io::stderr(), "skein: waiting: {waits}")?;
                     said = waits;
                 }
-                sleep(ASK_AGAIN).await;
+                sleep(ASK_INTERVAL).await;
             }
             Answer::Files(files) if files.unfinished && on_autopilot => {
                 let why = "the autopilot has not listed its logs in time; try again later";

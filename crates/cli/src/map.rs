@@ -59,11 +59,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 /// Wait at the end for orders without an answer.
-const LAST_ANSWERS: Duration = Duration::from_secs(20);
+const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Time for the map of [`beside`], which must not hold up the other command.
-const BESIDE: Duration = Duration::from_secs(10);
-const AGAIN: Duration = Duration::from_millis(100);
+const BESIDE_START_TIMEOUT: Duration = Duration::from_secs(10);
+const RETRY_DELAY: Duration = Duration::from_millis(100);
 
 /// `named`: kubeconfig for a coordinator named by address. Errors: this program has no page, the coordinator is
 /// unreachable at the start, or the port is not free.
@@ -112,12 +112,14 @@ pub async fn beside(route: Route, named: Option<Choice>) -> Option<ServedMap> {
             let map = ServedMap::start(route.clone(), Filter::default(), 0, None, named.clone()).await;
             match map {
                 // A coordinator that has just started does not lead yet.
-                Err(Failure::NotReady { .. } | Failure::Unreachable { .. } | Failure::Away(_)) => sleep(AGAIN).await,
+                Err(Failure::NotReady { .. } | Failure::Unreachable { .. } | Failure::Away(_)) => {
+                    sleep(RETRY_DELAY).await
+                }
                 started => break started,
             }
         }
     };
-    let map = match timeout(BESIDE, started).await {
+    let map = match timeout(BESIDE_START_TIMEOUT, started).await {
         Ok(Ok(map)) => map,
         Ok(Err(why)) => {
             terminal::line(&format!("No map beside this ({why}); try `skein map`."));
@@ -162,7 +164,7 @@ impl ServedMap {
             airspace: true,
             ..Which::from(&filter)
         };
-        let stream = fleet_feed::open(&route, &which, feed::EVERY).await?;
+        let stream = fleet_feed::open(&route, &which, feed::DOCUMENT_INTERVAL).await?;
         // Vehicles are shown without a usable kubeconfig, too.
         let found = objects::objects(&route, named).await;
         let found = found.unwrap_or_else(|failure| Err(failure.to_string()));
@@ -178,7 +180,12 @@ impl ServedMap {
             swarm: filter.swarm,
         };
         let mut tasks = JoinSet::new();
-        tasks.spawn(fleet_feed::follow(route.clone(), (which, feed::EVERY), stream, fleet));
+        tasks.spawn(fleet_feed::follow(
+            route.clone(),
+            (which, feed::DOCUMENT_INTERVAL),
+            stream,
+            fleet,
+        ));
         let objects = match found {
             Ok(found) => {
                 let found = Arc::new(RwLock::new(found));
@@ -229,7 +236,7 @@ impl ServedMap {
         if !self.orders.is_empty() {
             terminal::line("waiting for the answer to what was ordered …");
         }
-        let waited = timeout(LAST_ANSWERS, self.orders.wait()).await;
+        let waited = timeout(LAST_ANSWERS_TIMEOUT, self.orders.wait()).await;
         self.ending.cancel();
         waited.map_err(|_| Failure::Failed("an order has no answer yet; what became of it: `skein status`".to_owned()))
     }

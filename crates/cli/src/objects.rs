@@ -15,9 +15,9 @@ use std::fmt::Debug;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
-const ANSWER: Duration = Duration::from_secs(10);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-const READ_EVERY: Duration = Duration::from_millis(200);
+const READ_INTERVAL: Duration = Duration::from_millis(200);
 
 const MANAGER: &str = "skein";
 
@@ -110,7 +110,7 @@ impl Objects {
     pub async fn delete_swarm(&self, name: &str) -> Result<(), Failure> {
         let swarms: Api<Swarm> = Api::namespaced(self.0.clone(), NAMESPACE);
         let params = DeleteParams::default();
-        match timeout(ANSWER, swarms.delete(name, &params)).await {
+        match timeout(ANSWER_TIMEOUT, swarms.delete(name, &params)).await {
             Ok(Err(kube::Error::Api(status))) if status.is_not_found() => Ok(()),
             answer => answered("delete the Swarm", answer).map(drop),
         }
@@ -129,13 +129,13 @@ impl Objects {
         let of_swarm = ListParams::default().labels(&format!("{}={swarm}", labels::SWARM));
         let gone = async || call("list the Drones", drones.list(&of_swarm)).await;
         while !gone().await.is_ok_and(|list| list.items.is_empty()) {
-            sleep(READ_EVERY).await;
+            sleep(READ_INTERVAL).await;
         }
     }
 
     pub async fn swarm_ready(&self, name: &str) {
         while !self.swarm_is_ready(name).await.is_ok_and(|ready| ready) {
-            sleep(READ_EVERY).await;
+            sleep(READ_INTERVAL).await;
         }
     }
 
@@ -149,7 +149,7 @@ impl Objects {
         };
         let written = async {
             while self.drones().await.is_ok_and(|drones| drones.iter().any(flies)) {
-                sleep(READ_EVERY).await;
+                sleep(READ_INTERVAL).await;
             }
         };
         // The next start corrects stale records.
@@ -189,7 +189,7 @@ fn wanting_flight(swarms: &[Swarm], drones: &[Drone]) -> usize {
 }
 
 async fn call<T>(what: &str, call: impl Future<Output = Result<T, kube::Error>>) -> Result<T, Failure> {
-    answered(what, timeout(ANSWER, call).await)
+    answered(what, timeout(ANSWER_TIMEOUT, call).await)
 }
 
 fn answered<T>(what: &str, answer: Result<Result<T, kube::Error>, tokio::time::error::Elapsed>) -> Result<T, Failure> {
@@ -198,7 +198,7 @@ fn answered<T>(what: &str, answer: Result<Result<T, kube::Error>, tokio::time::e
         Ok(Err(error)) => Err(Failure::Failed(format!("cannot {what}: {}", error_chain(&error)))),
         Err(_) => Err(Failure::Failed(format!(
             "cannot {what}: no answer within {} s",
-            ANSWER.as_secs()
+            ANSWER_TIMEOUT.as_secs()
         ))),
     }
 }

@@ -12,7 +12,7 @@ use proto::v1;
 use proto::v1::ground_request::Target;
 use std::fmt;
 
-const TOGETHER: usize = 4;
+const CONCURRENT_ORDERS: usize = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
@@ -94,7 +94,7 @@ pub struct Outcome {
 
 pub async fn give(route: &Route, order: Order) -> Outcome {
     let verb = order.verb;
-    let lanes = order.whom.len().clamp(1, TOGETHER);
+    let lanes = order.whom.len().clamp(1, CONCURRENT_ORDERS);
     let mut giving: FuturesUnordered<_> = (0..lanes)
         .map(|lane| {
             let mine = order.whom.iter().skip(lane).step_by(lanes).cloned().collect();

@@ -20,16 +20,16 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Response, Status, Streaming};
 
-const CONNECT: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Time for one answer: before it, a ground order writes every Swarm.
-const ANSWER: Duration = Duration::from_secs(20);
+/// Before it, a ground order writes every Swarm.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Silence before a probe, and time for its answer.
-const PROBE: Duration = Duration::from_secs(5);
+const PROBE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Bytes of an answer: a fleet of 25,000 has about 10 MiB.
-const LARGEST: usize = 64 << 20;
+/// A fleet of 25,000 has about 10 MiB.
+const MAX_ANSWER_BYTES: usize = 64 << 20;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Which {
@@ -73,7 +73,7 @@ impl Server {
         let channel = InterceptedService::new(channel, bearer);
         Ok(Self {
             route: route.clone(),
-            client: FleetClient::new(channel.clone()).max_decoding_message_size(LARGEST),
+            client: FleetClient::new(channel.clone()).max_decoding_message_size(MAX_ANSWER_BYTES),
             channel,
             stored,
         })
@@ -110,7 +110,7 @@ impl Server {
         };
         let answer = self
             .ask(request, |mut client, request| async move {
-                client.list(within(ANSWER, request)).await
+                client.list(within(ANSWER_TIMEOUT, request)).await
             })
             .await;
         Ok(answer.map_err(|s| self.failure(&s))?.vehicles)
@@ -137,7 +137,7 @@ impl Server {
             request,
             |mut client, request| async move { client.watch(request).await },
         );
-        match tokio::time::timeout(ANSWER, call).await {
+        match tokio::time::timeout(ANSWER_TIMEOUT, call).await {
             Ok(answer) => answer.map_err(|s| self.failure(&s)),
             Err(_) => Err(self.failure(&Status::deadline_exceeded("no answer"))),
         }
@@ -148,7 +148,7 @@ impl Server {
         let request = v1::GroundRequest { target: Some(target) };
         let answer = self
             .ask(request, |mut client, request| async move {
-                client.ground(within(ANSWER, request)).await
+                client.ground(within(ANSWER_TIMEOUT, request)).await
             })
             .await;
         answer.map_err(|s| self.order_failure(&s))
@@ -159,7 +159,7 @@ impl Server {
         let request = v1::GroundRequest { target: Some(target) };
         let answer = self
             .ask(request, |mut client, request| async move {
-                client.release(within(ANSWER, request)).await
+                client.release(within(ANSWER_TIMEOUT, request)).await
             })
             .await;
         answer.map_err(|s| self.order_failure(&s))
@@ -183,7 +183,7 @@ impl Server {
             },
             Code::DeadlineExceeded | Code::Cancelled => Failure::Unreachable {
                 server,
-                why: format!("no answer within {} s", ANSWER.as_secs()),
+                why: format!("no answer within {} s", ANSWER_TIMEOUT.as_secs()),
                 advice: self.route.advice(),
             },
             Code::Unauthenticated => Failure::Failed(format!(

@@ -42,24 +42,24 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tty::Tty;
 
-const DRAW_EVERY: Duration = Duration::from_millis(50);
+const DRAW_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Pause after a drawing, in multiples of its duration: drawing takes a fifth of a core at most.
-const REST: u32 = 4;
+/// In multiples of its duration: drawing takes a fifth of a core at most.
+const REST_PER_DRAWING: u32 = 4;
 
 /// Ages grow by themselves.
-const TICK: Duration = Duration::from_millis(500);
+const TICK_INTERVAL: Duration = Duration::from_millis(500);
 
-const ANSWERS: usize = 16;
+const MAX_QUEUED_ANSWERS: usize = 16;
 
 /// Wait after Ctrl-Z for the stop; a program that nobody could start again is not stopped.
-const STOPPED_WITHIN: Duration = Duration::from_millis(300);
+const STOP_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// Deadline after a signal: a terminal may take no more output.
-const END_WITHIN: Duration = Duration::from_secs(2);
+const END_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// As a shell reports Ctrl-C.
-const ENDED_BY_SIGNAL: i32 = 130;
+const ENDED_BY_SIGNAL_CODE: i32 = 130;
 
 /// `named`: kubeconfig for a coordinator named by address. Errors: no terminal, or no coordinator at the start.
 pub async fn run(route: Route, args: TopArgs, named: Option<Choice>) -> Result<(), Failure> {
@@ -75,16 +75,16 @@ pub async fn run(route: Route, args: TopArgs, named: Option<Choice>) -> Result<(
 /// For a program that writes to a blocked terminal.
 async fn end_without_terminal(asked: CancellationToken) {
     asked.cancelled().await;
-    sleep(END_WITHIN).await;
+    sleep(END_TIMEOUT).await;
     tty::give_back_mode();
-    std::process::exit(ENDED_BY_SIGNAL);
+    std::process::exit(ENDED_BY_SIGNAL_CODE);
 }
 
 async fn show(route: Route, args: TopArgs, named: Option<Choice>, interrupt: &Interrupt) -> Result<(), Failure> {
     let which = Which::from(&args.filter);
     // Questions to the person come before the terminal is taken.
     let stream = tokio::select! {
-        opened = fleet_feed::open(&route, &which, fleet_feed::OFTEN) => opened?,
+        opened = fleet_feed::open(&route, &which, fleet_feed::FREQUENT_INTERVAL) => opened?,
         () = interrupt.in_order.cancelled() => return Ok(()),
     };
     let objects = tokio::select! {
@@ -98,7 +98,7 @@ async fn show(route: Route, args: TopArgs, named: Option<Choice>, interrupt: &In
     let mut tasks = Tasks::default();
     tasks.spawn(fleet_feed::follow(
         route.clone(),
-        (which, fleet_feed::OFTEN),
+        (which, fleet_feed::FREQUENT_INTERVAL),
         stream,
         fleet,
     ));
@@ -133,7 +133,7 @@ async fn show(route: Route, args: TopArgs, named: Option<Choice>, interrupt: &In
         feeds,
         paint,
         tasks,
-        answers: mpsc::channel(ANSWERS),
+        answers: mpsc::channel(MAX_QUEUED_ANSWERS),
     };
     let result = shell.run(interrupt).await;
     let Shell {
@@ -188,7 +188,7 @@ struct Shell {
 }
 
 fn rest(took: Duration) -> Duration {
-    DRAW_EVERY.max(took.saturating_mul(REST))
+    DRAW_INTERVAL.max(took.saturating_mul(REST_PER_DRAWING))
 }
 
 enum Happened {
@@ -207,7 +207,7 @@ impl Shell {
     async fn run(&mut self, interrupt: &Interrupt) -> Result<(), Failure> {
         let mut pressed = EventStream::new();
         let mut continued = signal(SignalKind::from_raw(Signal::SIGCONT as i32))?;
-        let mut ticks = interval(TICK);
+        let mut ticks = interval(TICK_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut next, mut dirty, mut resized) = (Instant::now(), true, false);
         loop {
@@ -246,7 +246,7 @@ impl Shell {
                         Some(Effect::Quit) => return Ok(()),
                         Some(Effect::Suspend) => {
                             self.tty.suspend()?;
-                            let _ = tokio::time::timeout(STOPPED_WITHIN, continued.recv()).await;
+                            let _ = tokio::time::timeout(STOP_TIMEOUT, continued.recv()).await;
                             self.tty.again()?;
                         }
                         Some(Effect::Redraw) => self.tty.again()?,

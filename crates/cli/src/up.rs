@@ -28,7 +28,7 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 /// Time for the coordinator, at the end, to record the agents' last reports.
-const LAST_WRITES: Duration = Duration::from_secs(5);
+const LAST_WRITES_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Errors: no start, a vehicle was not observed landed, or the person wanted the end at once.
 pub async fn run(args: UpArgs) -> Result<(), Failure> {
@@ -146,7 +146,7 @@ async fn land(station: &mut Station, objects: &Objects) -> Result<(), Failure> {
             not_down.push(node);
         }
     }
-    objects.wait_until_written_down(&nodes, LAST_WRITES).await;
+    objects.wait_until_written_down(&nodes, LAST_WRITES_TIMEOUT).await;
     if let Ok(wanting @ 1..) = objects.want_flight().await {
         terminal::line(&messages::flight_still_wanted(wanting));
     }

@@ -17,8 +17,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 use tower::{BoxError, Layer, ServiceExt, service_fn};
 
-/// Time for a login program to answer.
-pub(super) const PLUGIN: Duration = Duration::from_secs(60);
+pub(super) const LOGIN_PROGRAM_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Debug)]
 pub enum Credential {
@@ -72,7 +71,7 @@ async fn authorization(config: Config) -> Result<Option<String>, Failure> {
     });
     let shown: BoxFuture<'static, Result<Response<Option<String>>, BoxError>> =
         layer.layer(shown).oneshot(Request::new(Body::empty())).boxed();
-    match timeout(PLUGIN, shown).await {
+    match timeout(LOGIN_PROGRAM_TIMEOUT, shown).await {
         Ok(Ok(response)) => Ok(response.into_body()),
         Ok(Err(error)) => Err(cannot(&error.to_string())),
         Err(_) => Err(cannot("its plugin does not end")),

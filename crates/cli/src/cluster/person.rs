@@ -20,7 +20,7 @@ use trust::{Identity, PersonKey, RequestName};
 const PREFIX: &str = "skein-person-";
 
 /// Time for a new request while an earlier proof is still good.
-const RENEWAL: Duration = Duration::from_secs(2);
+const RENEWAL_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 pub struct Proof {
@@ -41,7 +41,7 @@ impl Cluster {
         let stored = self.stored.clone();
         match earlier {
             Some(identity) if !is_due(identity.validity(), now) => Ok(Proof { identity, stored }),
-            Some(identity) => match timeout(RENEWAL, self.new_proof(now)).await {
+            Some(identity) => match timeout(RENEWAL_TIMEOUT, self.new_proof(now)).await {
                 Ok(Ok(renewed)) => Ok(renewed),
                 Ok(Err(_)) | Err(_) => Ok(Proof { identity, stored }),
             },

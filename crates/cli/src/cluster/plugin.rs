@@ -1,6 +1,6 @@
 //! The exec plugin of a kubeconfig (client.authentication.k8s.io), which answers with a token or a client certificate.
 
-use super::credential::{PLUGIN, cannot};
+use super::credential::{LOGIN_PROGRAM_TIMEOUT, cannot};
 use crate::failure::Failure;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -71,7 +71,7 @@ async fn run(plugin: &ExecConfig) -> Result<Shown, Failure> {
             command.env(name, value);
         }
     }
-    let output = match timeout(PLUGIN, command.output()).await {
+    let output = match timeout(LOGIN_PROGRAM_TIMEOUT, command.output()).await {
         Ok(Ok(output)) => output,
         Ok(Err(error)) => {
             let hint = plugin.install_hint.as_deref().map(str::trim).unwrap_or_default();
@@ -80,7 +80,7 @@ async fn run(plugin: &ExecConfig) -> Result<Shown, Failure> {
         Err(_) => {
             return Err(cannot(&format!(
                 "its plugin {name} does not end within {} s",
-                PLUGIN.as_secs()
+                LOGIN_PROGRAM_TIMEOUT.as_secs()
             )));
         }
     };

@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::Pod;
 pub const LABEL: &str = "app.kubernetes.io/name=skein-coordinator";
 
 /// For a Pod that names no port `grpc`.
-const USUAL_PORT: u16 = 50_051;
+const DEFAULT_GRPC_PORT: u16 = 50_051;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chosen {
@@ -70,7 +70,7 @@ fn port(pod: &Pod) -> u16 {
     ports
         .find(|port| port.name.as_deref() == Some("grpc"))
         .and_then(|port| u16::try_from(port.container_port).ok())
-        .unwrap_or(USUAL_PORT)
+        .unwrap_or(DEFAULT_GRPC_PORT)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use trust::Identity;
 use trust::person::may_be_shown;
 use trust::proof::REQUEST_LIFE;
 
-const LONGEST: u64 = 16 * 1024;
+const MAX_FILE_BYTES: u64 = 16 * 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredProof {
@@ -76,11 +76,11 @@ fn folder(var: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
 fn read(path: &Path, now: SystemTime) -> Option<Identity> {
     let file = fs::File::open(path).ok()?;
     let about = file.metadata().ok()?;
-    if !about.is_file() || about.mode() & 0o077 != 0 || about.len() > LONGEST {
+    if !about.is_file() || about.mode() & 0o077 != 0 || about.len() > MAX_FILE_BYTES {
         return None;
     }
     let mut pem = String::new();
-    file.take(LONGEST).read_to_string(&mut pem).ok()?;
+    file.take(MAX_FILE_BYTES).read_to_string(&mut pem).ok()?;
     let identity = Identity::from_pem(&pem, &pem).ok()?;
     may_be_shown(identity.validity(), now).then_some(identity)
 }

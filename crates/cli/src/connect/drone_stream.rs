@@ -23,13 +23,12 @@ use tokio::time::{Instant, sleep, timeout};
 use tonic::{Code, Status, Streaming};
 
 /// More than the 15 s for which the coordinator waits for the agent.
-const OPEN_WITHIN: Duration = Duration::from_secs(25);
-const WAITING: usize = 128;
-/// Bytes of one message.
-const AT_ONCE: usize = 4096;
-/// Duration of a stream that resets the back-off.
-const STEADY: Duration = Duration::from_secs(10);
-const LOSSES_EVERY: Duration = Duration::from_secs(10);
+const OPEN_TIMEOUT: Duration = Duration::from_secs(25);
+const MAX_WAITING_FRAMES: usize = 128;
+const MAX_MESSAGE_BYTES: usize = 4096;
+/// Duration of a stream.
+const BACKOFF_RESET_AFTER: Duration = Duration::from_secs(10);
+const LOSSES_SAID_INTERVAL: Duration = Duration::from_secs(10);
 
 pub struct DroneStream {
     pub drone: ObjectKey,
@@ -89,7 +88,7 @@ impl DroneStream {
             self.port_table.leave(&self.drone).await;
             if opened {
                 said.clear();
-                if began.elapsed() >= STEADY {
+                if began.elapsed() >= BACKOFF_RESET_AFTER {
                     failures = 0;
                 }
             }
@@ -139,11 +138,11 @@ impl DroneStream {
             requests.recv().await.map(|request| (request, requests))
         });
         let silent = |_| Status::deadline_exceeded("the coordinator does not answer");
-        let mut inbound = timeout(OPEN_WITHIN, client.join(requests))
+        let mut inbound = timeout(OPEN_TIMEOUT, client.join(requests))
             .await
             .map_err(silent)??
             .into_inner();
-        let first = timeout(OPEN_WITHIN, inbound.message()).await.map_err(silent)??;
+        let first = timeout(OPEN_TIMEOUT, inbound.message()).await.map_err(silent)??;
         let Some(v1::ConnectResponse {
             message: Some(FromCoordinator::Connected(connected)),
         }) = first
@@ -172,7 +171,7 @@ impl DroneStream {
             outbound,
             mut inbound,
         } = open;
-        let (to_vehicle, mut for_vehicle) = mpsc::channel(WAITING);
+        let (to_vehicle, mut for_vehicle) = mpsc::channel(MAX_WAITING_FRAMES);
         let _ = assigned.group.send(ToGroup::Joined(assigned.vehicle, to_vehicle)).await;
         let mut framer = Framer::new(Direction::Autopilot);
         let mut lost = (0, Instant::now());
@@ -192,7 +191,7 @@ impl DroneStream {
                             let _ = assigned.group.send(frame).await;
                         }
                         framer.forget_unfinished();
-                        if frames.lost > lost.0 && lost.1.elapsed() >= LOSSES_EVERY {
+                        if frames.lost > lost.0 && lost.1.elapsed() >= LOSSES_SAID_INTERVAL {
                             self.say(format!("{} frames of it were lost, as the way is too slow", frames.lost - lost.0)).await;
                             lost = (frames.lost, Instant::now());
                         }
@@ -241,7 +240,7 @@ impl DroneStream {
 fn batch(first: RawFrame, waiting: &mut mpsc::Receiver<RawFrame>, lost: u64, at: Duration) -> v1::GuestFrames {
     let mut data = first.bytes.to_vec();
     let mut count = 1;
-    while data.len() + link::raw::LONGEST <= AT_ONCE
+    while data.len() + link::raw::LONGEST <= MAX_MESSAGE_BYTES
         && let Ok(frame) = waiting.try_recv()
     {
         data.extend_from_slice(&frame.bytes);
@@ -334,7 +333,11 @@ mod tests {
             sender.try_send(beat.clone()).unwrap();
         }
         let frames = batch(beat.clone(), &mut waiting, 7, Duration::from_millis(9));
-        assert!(frames.data.len() <= AT_ONCE && frames.count > 300, "{}", frames.count);
+        assert!(
+            frames.data.len() <= MAX_MESSAGE_BYTES && frames.count > 300,
+            "{}",
+            frames.count
+        );
         assert_eq!(
             (frames.data.len(), frames.lost, frames.sent_ms),
             (frames.count as usize * beat.bytes.len(), 7, 9)

@@ -19,9 +19,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
-const WAITING: usize = 256;
-const FROM_GUESTS: usize = 64;
-const LOOKUP_WITHIN: Duration = Duration::from_secs(5);
+const MAX_QUEUED_TO_GROUP: usize = 256;
+const MAX_QUEUED_FROM_GUESTS: usize = 64;
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub enum ToGroup {
     /// Replaces a vehicle with the same number; frames for the vehicle go to the channel.
@@ -50,7 +50,7 @@ impl Group {
 
 pub async fn open(ports: Vec<Port>) -> Result<Group, Failure> {
     let mut tasks = JoinSet::new();
-    let (to_hub, from_guests) = mpsc::channel(FROM_GUESTS);
+    let (to_hub, from_guests) = mpsc::channel(MAX_QUEUED_FROM_GUESTS);
     let admission = GuestAdmission::new(to_hub, Arc::default());
     for port in &ports {
         let option = port.option();
@@ -66,7 +66,7 @@ pub async fn open(ports: Vec<Port>) -> Result<Group, Failure> {
                 });
             }
             Port::Udp { host, port } => {
-                let found = timeout(LOOKUP_WITHIN, lookup_host((host.as_str(), *port))).await;
+                let found = timeout(LOOKUP_TIMEOUT, lookup_host((host.as_str(), *port))).await;
                 let mut found = found
                     .map_err(|_| cannot("the name server does not answer".to_owned()))?
                     .map_err(|why| cannot(why.to_string()))?;
@@ -82,7 +82,7 @@ pub async fn open(ports: Vec<Port>) -> Result<Group, Failure> {
             }
         }
     }
-    let (sender, news) = mpsc::channel(WAITING);
+    let (sender, news) = mpsc::channel(MAX_QUEUED_TO_GROUP);
     tasks.spawn(Hub::default().run(news, from_guests));
     Ok(Group {
         sender,

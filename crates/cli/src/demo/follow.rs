@@ -11,9 +11,9 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-const READ_EVERY: Duration = Duration::from_millis(200);
+const READ_INTERVAL: Duration = Duration::from_millis(200);
 
-const AGAIN_AFTER: Duration = Duration::from_millis(300);
+const RETRY_DELAY: Duration = Duration::from_millis(300);
 
 #[derive(Debug)]
 pub struct Follow {
@@ -59,7 +59,7 @@ impl Follow {
                 }
                 changed = self.fleet.changed() => match changed {
                     Ok(()) => self.show(),
-                    Err(_) => sleep(AGAIN_AFTER).await,
+                    Err(_) => sleep(RETRY_DELAY).await,
                 },
             }
         }
@@ -92,14 +92,14 @@ async fn receive(server: Route, sender: watch::Sender<Vec<Vehicle>>) {
         if sender.is_closed() {
             return;
         }
-        sleep(AGAIN_AFTER).await;
+        sleep(RETRY_DELAY).await;
     }
 }
 
 async fn receive_stream(server: &Route, sender: &watch::Sender<Vec<Vehicle>>) -> anyhow::Result<()> {
     let mut stream = Server::connect(server)
         .await?
-        .watch(&Which::default(), Some(READ_EVERY))
+        .watch(&Which::default(), Some(READ_INTERVAL))
         .await?;
     while let Some(fleet) = stream.message().await? {
         sender.send_replace(fleet.vehicles.into_iter().map(Vehicle::from).collect());

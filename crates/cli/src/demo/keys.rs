@@ -14,18 +14,18 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
 
 /// Modes of a pilot without sticks: Brake on ArduCopter, Return on PX4, whose other modes for pilots need sticks.
-const TAKEN: ModeNumber = ModeNumber {
+const PILOT_MODE: ModeNumber = ModeNumber {
     px4: Some((4 << 16) | (5 << 24)),
     ardupilot: Some(17),
 };
 
 /// Skein's holding modes: AUTO.LOITER on PX4, Guided on ArduCopter.
-const BACK: ModeNumber = ModeNumber {
+const HOLDING_MODE: ModeNumber = ModeNumber {
     px4: Some((4 << 16) | (3 << 24)),
     ardupilot: Some(4),
 };
 
-const DOWN: ModeNumber = ModeNumber {
+const LAND_MODE: ModeNumber = ModeNumber {
     px4: Some((4 << 16) | (6 << 24)),
     ardupilot: Some(9),
 };
@@ -33,12 +33,12 @@ const DOWN: ModeNumber = ModeNumber {
 /// Below Skein's usual reserve, above the autopilots' own limits.
 const LOW_PERCENT: f64 = 19.0;
 
-const LOST_SECONDS: f64 = 20.0;
+const LINK_LOSS_S: f64 = 20.0;
 
 /// Gain of a battery on the ground, each second.
-const CHARGE_PERCENT: u32 = 2;
+const CHARGE_PERCENT_PER_S: u32 = 2;
 
-const WAITING: usize = 8;
+const MAX_QUEUED_KEYS: usize = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
@@ -89,7 +89,7 @@ impl Keys {
         single.control_chars[SpecialCharacterIndices::VMIN as usize] = 1;
         single.control_chars[SpecialCharacterIndices::VTIME as usize] = 0;
         tcsetattr(&input, SetArg::TCSANOW, &single).ok()?;
-        let (sender, pressed) = mpsc::channel(WAITING);
+        let (sender, pressed) = mpsc::channel(MAX_QUEUED_KEYS);
         // Ends with the first key that nobody receives, or with the process.
         let reading = std::thread::Builder::new()
             .name("keys".to_owned())
@@ -153,10 +153,10 @@ fn happening<'a>(key: Key, fleet: &'a [Vehicle], taken: &BTreeSet<String>) -> Op
     all.sort_by(|a, b| a.node.cmp(&b.node));
     let mut all = all.into_iter();
     let what = match key {
-        Key::TakeOver => What::Sudden(Sudden::Mode(TAKEN)),
-        Key::GiveBack => What::Sudden(Sudden::Mode(BACK)),
+        Key::TakeOver => What::Sudden(Sudden::Mode(PILOT_MODE)),
+        Key::GiveBack => What::Sudden(Sudden::Mode(HOLDING_MODE)),
         Key::LowBattery => What::Sudden(Sudden::Battery(LOW_PERCENT)),
-        Key::LostLink => What::Around(Around::Silence, Some(LOST_SECONDS)),
+        Key::LostLink => What::Around(Around::Silence, Some(LINK_LOSS_S)),
         Key::Help => return None,
     };
     let vehicle = match key {
@@ -194,7 +194,7 @@ fn text_of(key: Key, vehicle: &Vehicle) -> String {
             )
         }
         Key::LostLink => format!(
-            "{node}: its autopilot is not heard for {LOST_SECONDS} s. What it does is not known then, and nothing is assumed."
+            "{node}: its autopilot is not heard for {LINK_LOSS_S} s. What it does is not known then, and nothing is assumed."
         ),
         Key::Help => HELP.to_owned(),
     }
@@ -226,7 +226,7 @@ pub async fn land_by_pilots(fleet: watch::Receiver<Vec<Vehicle>>, simulation: Ar
     let mut told = BTreeSet::new();
     loop {
         for node in with_pilots(&fleet.borrow()) {
-            if !told.contains(&node) && simulation.inject(&node, What::Sudden(Sudden::Mode(DOWN))) {
+            if !told.contains(&node) && simulation.inject(&node, What::Sudden(Sudden::Mode(LAND_MODE))) {
                 told.insert(node);
             }
         }
@@ -236,7 +236,12 @@ pub async fn land_by_pilots(fleet: watch::Receiver<Vec<Vehicle>>, simulation: Ar
 
 fn charged(vehicle: &Vehicle) -> Option<(String, u32)> {
     let percent = vehicle.battery_percent.filter(|percent| *percent < 100)?;
-    (vehicle.truth == "Disarmed").then(|| (vehicle.node.clone(), percent.saturating_add(CHARGE_PERCENT).min(100)))
+    (vehicle.truth == "Disarmed").then(|| {
+        (
+            vehicle.node.clone(),
+            percent.saturating_add(CHARGE_PERCENT_PER_S).min(100),
+        )
+    })
 }
 
 #[cfg(test)]

@@ -12,11 +12,11 @@ pub const LANDING: &str = "deleting the Swarm: all land (Ctrl-C again ends at on
 pub fn landed_by_pilots(nodes: &[String]) -> String {
     let named = nodes
         .iter()
-        .take(NAMED)
+        .take(MAX_NAMED_NODES)
         .map(String::as_str)
         .collect::<Vec<_>>()
         .join(", ");
-    let more = match nodes.len().saturating_sub(NAMED) {
+    let more = match nodes.len().saturating_sub(MAX_NAMED_NODES) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
@@ -27,7 +27,7 @@ pub const AT_ONCE: &str = "ended at once; the simulated vehicles are gone with i
 
 pub const INTERRUPTED: &str = "interrupted; all that flew has landed";
 
-const NAMED: usize = 8;
+const MAX_NAMED_NODES: usize = 8;
 
 pub fn boarding(wanted: usize, altitude: f64) -> String {
     let who = if wanted == 1 {
@@ -92,8 +92,8 @@ fn others(flights: &Flights, stage: Stage) -> String {
     let others: Vec<_> = others
         .map(|(node, flight)| format!("{node} is {} ({})", flight.stage.label(), flight.vehicle.message))
         .collect();
-    let more = others.len().saturating_sub(NAMED);
-    let mut text = others.into_iter().take(NAMED).collect::<Vec<_>>().join("; ");
+    let more = others.len().saturating_sub(MAX_NAMED_NODES);
+    let mut text = others.into_iter().take(MAX_NAMED_NODES).collect::<Vec<_>>().join("; ");
     if more > 0 {
         text += &format!("; and {more} more");
     }

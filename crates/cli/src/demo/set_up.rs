@@ -18,10 +18,10 @@ use tempfile::TempDir;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-const ANY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+const ANY_LOCAL_PORT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 /// A pseudo-terminal has no rate of its own.
-const BAUD: u32 = 57_600;
+const BAUD_RATE: u32 = 57_600;
 
 // Fields end in this order.
 pub struct Parts {
@@ -73,7 +73,7 @@ impl Parts {
             let name = NodeName::parse(&vehicle.name)?;
             nodes.push(NodeSetup {
                 state: folder.path().join("agents").join(name.as_str()),
-                link: format!("serial:{}:{BAUD}", vehicle.endpoint).parse()?,
+                link: format!("serial:{}:{BAUD_RATE}", vehicle.endpoint).parse()?,
                 settings: args
                     .agents
                     .of(&name, &all, &SigningArgs::default())
@@ -89,13 +89,13 @@ impl Parts {
             Some(kubeconfig) => Source::Existing(kubeconfig.clone()),
             None => Source::Embedded {
                 folder: folder.path().join("api"),
-                listen: ANY,
+                listen: ANY_LOCAL_PORT,
                 kubeconfig: folder.path().join("kubeconfig"),
             },
         };
         let setup = Setup {
             api,
-            listen: ANY,
+            listen: ANY_LOCAL_PORT,
             // Plain text: only this machine reaches it, and nothing in it can hurt a person.
             keys: None,
             nodes,

@@ -8,17 +8,17 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::time::Duration;
 
-/// Vehicles; the changes of a larger fleet share a line.
-const SMALL: usize = 10;
+/// The changes of a larger fleet share a line.
+const SMALL_FLEET_VEHICLES: usize = 10;
 
-const NAMED: usize = 6;
+const MAX_NAMED_CHANGES: usize = 6;
 
-const MOST_LINES: usize = 8;
+const MAX_LINES: usize = 8;
 
 /// Free rows below the picture.
-const BELOW: usize = 2;
+const FREE_ROWS_BELOW: usize = 2;
 
-const LONGEST_MESSAGE: usize = 80;
+const MAX_MESSAGE_CHARS: usize = 80;
 
 #[derive(Debug)]
 pub struct View {
@@ -38,7 +38,7 @@ impl View {
 
     /// `changed`: nodes whose vehicles reached another stage.
     pub fn show(&mut self, elapsed: Duration, flights: &Flights, changed: &[String]) {
-        let small = flights.iter().count() <= SMALL;
+        let small = flights.iter().count() <= SMALL_FLEET_VEHICLES;
         let news = if small {
             singly(elapsed, flights, changed)
         } else {
@@ -49,7 +49,7 @@ impl View {
             return;
         };
         self.last.extend(news);
-        while self.last.len() > MOST_LINES {
+        while self.last.len() > MAX_LINES {
             self.last.pop_front();
         }
         let picture = picture(table(flights), &self.last, rows);
@@ -79,10 +79,10 @@ impl View {
 
 /// The whole table where it fits, else the last changes: rows that left the top of the screen cannot be redrawn.
 fn picture(whole: Vec<String>, last: &VecDeque<String>, rows: usize) -> Vec<String> {
-    if whole.len() + BELOW < rows {
+    if whole.len() + FREE_ROWS_BELOW < rows {
         return whole;
     }
-    let room = rows.saturating_sub(BELOW + 1);
+    let room = rows.saturating_sub(FREE_ROWS_BELOW + 1);
     last.iter().skip(last.len().saturating_sub(room)).cloned().collect()
 }
 
@@ -112,9 +112,9 @@ fn together(elapsed: Duration, flights: &Flights, changed: &[String]) -> Vec<Str
             .get(node)
             .map(|flight| format!("{node} {}", flight.stage.label()))
     };
-    let mut named: Vec<String> = changed.iter().filter_map(text).take(NAMED).collect();
-    if changed.len() > NAMED {
-        named.push(format!("and {} more", changed.len() - NAMED));
+    let mut named: Vec<String> = changed.iter().filter_map(text).take(MAX_NAMED_CHANGES).collect();
+    if changed.len() > MAX_NAMED_CHANGES {
+        named.push(format!("and {} more", changed.len() - MAX_NAMED_CHANGES));
     }
     vec![format!(
         "{}  {}  ({})",
@@ -152,7 +152,7 @@ fn row(node: &str, flight: &Flight) -> String {
 /// For a row of the picture; `kubectl describe` shows all.
 fn first_sentence(message: &str) -> String {
     let sentence = message.split(". ").next().unwrap_or_default();
-    match sentence.char_indices().nth(LONGEST_MESSAGE) {
+    match sentence.char_indices().nth(MAX_MESSAGE_CHARS) {
         Some((end, _)) => format!("{}…", &sentence[..end]),
         None => sentence.to_owned(),
     }
@@ -211,12 +211,12 @@ mod tests {
 
     #[test]
     fn a_picture_is_never_taller_than_the_terminal() {
-        let last: VecDeque<String> = (0..MOST_LINES).map(|n| n.to_string()).collect();
+        let last: VecDeque<String> = (0..MAX_LINES).map(|n| n.to_string()).collect();
         for size in [1, 2, 5, 50] {
             for rows in 1..60 {
                 let drawn = picture(table(&fleet(size)), &last, rows);
                 assert!(
-                    drawn.is_empty() || drawn.len() + BELOW < rows,
+                    drawn.is_empty() || drawn.len() + FREE_ROWS_BELOW < rows,
                     "{size} on {rows}: {drawn:?}"
                 );
             }

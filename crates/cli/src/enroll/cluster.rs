@@ -16,7 +16,7 @@ const LIST: &str = "skein-enrolled";
 
 const KEY: &str = "authorities.pem";
 
-const TRIES: usize = 5;
+const MAX_TRIES: usize = 5;
 
 /// Leaves the list unchanged on an error.
 pub async fn issue(choice: &Choice, peer: &Peer, life: Validity, now: SystemTime) -> Result<Signed, Failure> {
@@ -63,7 +63,7 @@ async fn change<T>(cluster: &Cluster, mut edit: impl FnMut(&mut Enrolled) -> Res
     let namespace = &cluster.namespace;
     let maps: Api<ConfigMap> = Api::namespaced(cluster.client.clone(), namespace);
     let what = |verb: &str| format!("{verb} configmaps/{LIST} in namespace {namespace}");
-    for _ in 0..TRIES {
+    for _ in 0..MAX_TRIES {
         let found = answer_of(&what("get"), maps.get_opt(LIST)).await?;
         let before: BTreeMap<String, String> = found.as_ref().and_then(|map| map.data.clone()).unwrap_or_default();
         let list = Enrolled::from_map(&before);

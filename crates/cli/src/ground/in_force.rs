@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 use tokio::time::timeout;
 
-const PATIENCE: Duration = Duration::from_secs(3);
+const READ_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Ground orders with their exceptions, and marked Swarms and Drones.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub(super) struct Orders(Option<Objects>);
 
 impl Orders {
     pub(super) async fn of(route: &Route, named: Option<Choice>) -> Self {
-        let found = timeout(PATIENCE, objects(route, named)).await;
+        let found = timeout(READ_TIMEOUT, objects(route, named)).await;
         Self(found.ok().and_then(Result::ok).and_then(Result::ok))
     }
 
@@ -65,7 +65,7 @@ impl Orders {
                 objects.list("list the Drones", &drones, &all)
             )
         };
-        let (orders, swarms, drones) = timeout(PATIENCE, reading).await.ok()?.ok()?;
+        let (orders, swarms, drones) = timeout(READ_TIMEOUT, reading).await.ok()?.ok()?;
         Some(InForce::of(&orders, &swarms, &drones))
     }
 }

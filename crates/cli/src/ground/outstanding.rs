@@ -2,7 +2,7 @@
 
 use crate::vehicle::Vehicle;
 
-const NAMED: usize = 8;
+const MAX_NAMED_VEHICLES: usize = 8;
 
 /// `vehicles`: covered by the order, as last reported.
 pub fn outstanding(vehicles: &[Vehicle]) -> String {
@@ -69,11 +69,11 @@ fn vehicles_of(count: usize) -> String {
 fn names(all: &[String]) -> String {
     let first = all
         .iter()
-        .take(NAMED)
+        .take(MAX_NAMED_VEHICLES)
         .map(String::as_str)
         .collect::<Vec<_>>()
         .join(", ");
-    match all.len().saturating_sub(NAMED) {
+    match all.len().saturating_sub(MAX_NAMED_VEHICLES) {
         0 => first,
         more => format!("{first} and {more} more"),
     }

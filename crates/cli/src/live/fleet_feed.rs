@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tonic::Streaming;
 
-pub const OFTEN: Duration = Duration::from_millis(500);
+pub const FREQUENT_INTERVAL: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Clone, Default)]
 pub struct FleetSnapshot {

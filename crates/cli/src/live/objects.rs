@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::time::timeout;
 
-const ANSWER: Duration = Duration::from_secs(10);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone)]
 pub struct Reading<T> {
@@ -110,7 +110,7 @@ impl Objects {
     }
 
     pub async fn answered<T>(&self, what: &str, call: impl Future<Output = kube::Result<T>>) -> Result<T, String> {
-        let answer = timeout(ANSWER, call).await;
+        let answer = timeout(ANSWER_TIMEOUT, call).await;
         let refused = matches!(&answer, Ok(Err(kube::Error::Api(status))) if status.code != 401);
         if !refused && !matches!(&answer, Ok(Ok(_))) {
             self.renew.store(true, Ordering::Relaxed);
@@ -124,7 +124,7 @@ impl Objects {
             Ok(Err(error)) => Err(format!("cannot {what}: {}", error_chain(&error))),
             Err(_) => Err(format!(
                 "cannot {what}: the API server does not answer within {} s",
-                ANSWER.as_secs()
+                ANSWER_TIMEOUT.as_secs()
             )),
         }
     }

@@ -8,7 +8,7 @@
 
 use super::size_caps::SizeCaps;
 use super::source::Source;
-use super::{ASK_AGAIN, DOWNLOAD_PATIENCE};
+use super::{ASK_INTERVAL, DOWNLOAD_TIMEOUT};
 use crate::failure::Failure;
 use crate::server::logs::no_sense;
 use model::logs::{LogName, LogsFrom, MOST};
@@ -236,7 +236,7 @@ async fn asked_digest(source: &mut impl Source, name: &LogName, bytes: u64) -> R
             Answer::Sha256(digest) => return Ok(digest),
             Answer::Digested(done) if done > most => (most, went_on) = (done, Instant::now()),
             // A restarted agent begins again.
-            Answer::Digested(_) if went_on.elapsed() < DOWNLOAD_PATIENCE => sleep(ASK_AGAIN).await,
+            Answer::Digested(_) if went_on.elapsed() < DOWNLOAD_TIMEOUT => sleep(ASK_INTERVAL).await,
             _ => return Err(no_sense()),
         }
     }

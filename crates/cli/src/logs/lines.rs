@@ -13,7 +13,7 @@ use std::io::Write;
 use std::time::Duration;
 use tokio::time::sleep;
 
-const ASK_AGAIN: Duration = Duration::from_millis(500);
+const ASK_INTERVAL: Duration = Duration::from_millis(500);
 
 pub async fn print(source: &mut impl Source, name: &str, zone: &TimeZone, out: &mut impl Write) -> Result<(), Failure> {
     let mut place = v1::LogLines {
@@ -34,7 +34,7 @@ pub async fn follow(source: &mut impl Source, zone: &TimeZone, out: &mut impl Wr
         if text.end && !text.newer.is_empty() {
             (place.name, place.offset) = (text.newer, 0);
         } else if text.end {
-            sleep(ASK_AGAIN).await;
+            sleep(ASK_INTERVAL).await;
         }
     }
 }

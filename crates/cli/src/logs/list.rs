@@ -10,9 +10,9 @@ use std::fmt::Write;
 const HEADINGS: [&str; 8] = [
     "LOG", "BEGUN", "LENGTH", "IN AIR", "HIGHEST", "SIZE", "UPLOADED", "NAME",
 ];
-const NAMED: usize = 8;
+const MAX_NAMED_LOGS: usize = 8;
 
-const UPLOADED: usize = 6;
+const UPLOADED_COLUMN: usize = 6;
 
 pub fn table(logs: &[LogFile], zone: &TimeZone) -> String {
     let rows = logs.iter().map(|log| {
@@ -45,7 +45,7 @@ pub fn table(logs: &[LogFile], zone: &TimeZone) -> String {
     for line in &lines {
         let mut row = String::new();
         let cells = line.iter().zip(&widths).enumerate();
-        for (_, (cell, width)) in cells.filter(|(column, _)| uploads || *column != UPLOADED) {
+        for (_, (cell, width)) in cells.filter(|(column, _)| uploads || *column != UPLOADED_COLUMN) {
             // Writing to a String cannot fail.
             let _ = write!(row, "{cell:<width$}   ");
         }
@@ -87,9 +87,13 @@ pub fn chosen(logs: &[LogFile], named: &[String], all: bool) -> Result<Vec<LogFi
 }
 
 fn there(logs: &[LogFile]) -> String {
-    let names: Vec<String> = logs.iter().take(NAMED).map(|log| printable(number(log))).collect();
+    let names: Vec<String> = logs
+        .iter()
+        .take(MAX_NAMED_LOGS)
+        .map(|log| printable(number(log)))
+        .collect();
     let names = names.join(", ");
-    match logs.len().checked_sub(NAMED) {
+    match logs.len().checked_sub(MAX_NAMED_LOGS) {
         _ if logs.is_empty() => "there are no logs yet".to_owned(),
         None | Some(0) => format!("there are: {names}"),
         Some(more) => {

@@ -2,7 +2,7 @@
 
 use super::download::ListedLog;
 use super::source::Source;
-use super::{DOWNLOAD_PATIENCE, Progress};
+use super::{DOWNLOAD_TIMEOUT, Progress};
 use crate::failure::Failure;
 use crate::server::logs::no_sense;
 use crate::vehicle::printable;
@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 /// The agent writes what has come with each question.
-const ASK_AGAIN: Duration = Duration::from_millis(500);
+const ASK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Returns the log on the agent's disk. After an error the bytes that came stay there for the next time.
 pub async fn brought(source: &mut impl Source, log: &ListedLog) -> Result<ListedLog, Failure> {
@@ -36,7 +36,7 @@ pub async fn brought(source: &mut impl Source, log: &ListedLog) -> Result<Listed
             progress.show(came);
         }
         let waits = printable(&fetched.waits);
-        if last.elapsed() > DOWNLOAD_PATIENCE {
+        if last.elapsed() > DOWNLOAD_TIMEOUT {
             let why = if waits.is_empty() {
                 "nothing comes from the autopilot"
             } else {
@@ -48,6 +48,6 @@ pub async fn brought(source: &mut impl Source, log: &ListedLog) -> Result<Listed
             writeln!(std::io::stderr(), "skein: waiting: {waits}")?;
         }
         said = waits;
-        sleep(ASK_AGAIN).await;
+        sleep(ASK_INTERVAL).await;
     }
 }

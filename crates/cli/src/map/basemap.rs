@@ -12,9 +12,9 @@ use tokio::fs::File;
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
 
 /// Start of a PMTiles file, version 3.
-const MAGIC: &[u8] = b"PMTiles\x03";
+const PMTILES_MAGIC: &[u8] = b"PMTiles\x03";
 
-const PIECE: u64 = 64 * 1024;
+const PIECE_BYTES: u64 = 64 * 1024;
 
 #[derive(Debug, Clone)]
 pub struct Basemap {
@@ -26,8 +26,8 @@ impl Basemap {
     pub fn open(path: &Path) -> Result<Self, Failure> {
         let cannot = |why: std::io::Error| Failure::Usage(format!("--basemap: cannot read {}: {why}", path.display()));
         let mut file = std::fs::File::open(path).map_err(cannot)?;
-        let mut begin = [0; MAGIC.len()];
-        if file.read_exact(&mut begin).is_err() || begin != MAGIC {
+        let mut begin = [0; PMTILES_MAGIC.len()];
+        if file.read_exact(&mut begin).is_err() || begin != PMTILES_MAGIC {
             return Err(Failure::Usage(format!(
                 "--basemap: {} is no PMTiles file of version 3; make one with `pmtiles extract` or `pmtiles convert`",
                 path.display()
@@ -99,7 +99,7 @@ fn pieces(file: File, length: u64) -> Body {
         if left == 0 {
             return None;
         }
-        let mut piece = vec![0; usize::try_from(left.min(PIECE)).unwrap_or_default()];
+        let mut piece = vec![0; usize::try_from(left.min(PIECE_BYTES)).unwrap_or_default()];
         let read = file.read_exact(&mut piece).await;
         let left = if read.is_ok() { left - piece.len() as u64 } else { 0 };
         Some((read.map(|_| Bytes::from(piece)), (file, left)))
@@ -175,7 +175,7 @@ mod tests {
                 .to_string()
                 .contains("is no PMTiles file")
         );
-        let content: Vec<u8> = MAGIC
+        let content: Vec<u8> = PMTILES_MAGIC
             .iter()
             .copied()
             .chain((0..200_000_u32).map(|n| (n % 251) as u8))

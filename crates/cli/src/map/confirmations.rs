@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A further one replaces the oldest.
-const MOST: usize = 32;
+const MAX_CONFIRMATIONS: usize = 32;
 
 #[derive(Debug)]
 pub struct Confirmations<T>(Mutex<VecDeque<(String, Instant, T)>>);
@@ -21,7 +21,7 @@ impl<T> Confirmations<T> {
     pub fn offer(&self, what: T, lives: Duration, now: Instant) -> String {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let code = secret();
-        if waiting.len() >= MOST {
+        if waiting.len() >= MAX_CONFIRMATIONS {
             waiting.pop_front();
         }
         waiting.push_back((code.clone(), now + lives, what));
@@ -55,8 +55,10 @@ mod tests {
     fn so_many_wait_and_not_more() {
         let (codes, now, lives) = (Confirmations::default(), Instant::now(), Duration::from_secs(60));
         let first = codes.offer(0, lives, now);
-        let others: Vec<String> = (1..=MOST).map(|number| codes.offer(number, lives, now)).collect();
+        let others: Vec<String> = (1..=MAX_CONFIRMATIONS)
+            .map(|number| codes.offer(number, lives, now))
+            .collect();
         assert_eq!(codes.take(&first, now), None);
-        assert_eq!(codes.take(&others[MOST - 1], now), Some(MOST));
+        assert_eq!(codes.take(&others[MAX_CONFIRMATIONS - 1], now), Some(MAX_CONFIRMATIONS));
     }
 }

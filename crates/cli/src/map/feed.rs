@@ -16,13 +16,13 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-/// Interval of documents, less `SOONER` when something new comes.
-pub const EVERY: Duration = Duration::from_secs(1);
+/// Interval of documents, less `EARLY_DOCUMENT_LEAD` when something new comes.
+pub const DOCUMENT_INTERVAL: Duration = Duration::from_secs(1);
 
-const SOONER: Duration = Duration::from_millis(200);
+const EARLY_DOCUMENT_LEAD: Duration = Duration::from_millis(200);
 
 /// Silence before a comment is sent, so that a dead connection is noticed.
-const KEEP_ALIVE: Duration = Duration::from_secs(10);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Values that change with nearly every report, in the order of a row of `moves`, and their steps in a unit.
 const MOVING: [(&str, f64); 7] = [
@@ -88,7 +88,10 @@ pub async fn build(
             } => {}
         }
         let now = Instant::now();
-        (earliest, due) = (now + EVERY.saturating_sub(SOONER), now + EVERY);
+        (earliest, due) = (
+            now + DOCUMENT_INTERVAL.saturating_sub(EARLY_DOCUMENT_LEAD),
+            now + DOCUMENT_INTERVAL,
+        );
         let (fleet, objects) = (fleet.borrow_and_update().clone(), objects.borrow_and_update().clone());
         let before = Arc::clone(&documents.borrow());
         if let Some(next) = before.next(made.next(&fleet, &objects, Now::read())) {
@@ -122,7 +125,7 @@ pub fn events(
             }
         }
     });
-    Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
+    Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE_INTERVAL))
 }
 
 /// A merge patch, with `moves` beside it: rows of numbers for vehicles that moved. `None` for no change.

@@ -15,26 +15,25 @@ use plan_files::area::Area;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Bytes.
-const LARGEST: usize = 8 * 1024 * 1024;
+const MAX_FILE_BYTES: usize = 8 * 1024 * 1024;
 
 /// The file in base64, four letters for three bytes, and its name.
-pub const LARGEST_BODY: usize = LARGEST / 3 * 4 + 16 * 1024;
+pub const MAX_BODY_BYTES: usize = MAX_FILE_BYTES / 3 * 4 + 16 * 1024;
 
-pub const AT_A_TIME: usize = 2;
+pub const CONCURRENT_READS: usize = 2;
 
-const MOST_PLANNED: usize = 8;
+const MAX_PLANNED: usize = 8;
 
-const MOST_OBJECTS: usize = 100;
+const MAX_OBJECTS: usize = 100;
 
-const LONGEST_NAME: usize = 255;
+const MAX_NAME_BYTES: usize = 255;
 
-/// Bytes of the creating request beside the spec.
-const ENVELOPE: usize = 1024;
+/// The creating request beside the spec.
+const ENVELOPE_BYTES: usize = 1024;
 
-/// Altitudes of a survey, and the distance of its lines, meters; as in `skein import`.
-const ALTITUDES: (f64, f64) = (1.0, 120.0);
-const SPACINGS: (f64, f64) = (1.0, 1000.0);
+/// As in `skein import`.
+const SURVEY_ALTITUDES_M: (f64, f64) = (1.0, 120.0);
+const SURVEY_SPACINGS_M: (f64, f64) = (1.0, 1000.0);
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -60,16 +59,16 @@ enum Areas {
 
 /// Objects larger than `largest` bytes are not offered. Errors: in words, with advice.
 pub fn read(asked: &Asked, starts: &[Wgs84], largest: usize) -> Result<Value, String> {
-    if asked.name.len() > LONGEST_NAME {
+    if asked.name.len() > MAX_NAME_BYTES {
         return Err("the name of the file is too long; rename it".to_owned());
     }
     let bytes = BASE64_STANDARD.decode(&asked.content);
     let bytes = bytes.map_err(|why| format!("the file did not come as base64: {why}"))?;
-    if bytes.len() > LARGEST {
+    if bytes.len() > MAX_FILE_BYTES {
         return Err(format!(
             "the file has {} bytes, and the map reads {}; import it with skein import",
             bytes.len(),
-            LARGEST
+            MAX_FILE_BYTES
         ));
     }
     let made = import::made(&asked.name, bytes, &args(asked.areas)?).map_err(|why| why.to_string())?;
@@ -89,8 +88,8 @@ fn args(areas: Option<Areas>) -> Result<ImportArgs, String> {
             altitude_meters,
             spacing_meters,
         }) => {
-            altitude = within("the altitude", altitude_meters, ALTITUDES)?;
-            spacing = within("the line spacing", spacing_meters, SPACINGS)?;
+            altitude = within("the altitude", altitude_meters, SURVEY_ALTITUDES_M)?;
+            spacing = within("the line spacing", spacing_meters, SURVEY_SPACINGS_M)?;
             Some(AreaPurpose::Survey)
         }
         Some(Areas::Inclusion {}) => Some(AreaPurpose::Inclusion),
@@ -124,14 +123,14 @@ fn shown(made: Made, starts: &[Wgs84], largest: usize) -> Value {
     let mut features: Vec<Value> = areas.iter().map(|area| feature("area", &polygon(area))).collect();
     let (mut objects, mut planned) = (Vec::new(), 0);
     let listed = documents.iter().filter(|document| document["kind"] != "ConfigMap");
-    for document in listed.clone().take(MOST_OBJECTS) {
+    for document in listed.clone().take(MAX_OBJECTS) {
         let name = document["metadata"]["name"].as_str().unwrap_or_default();
         let kind = document["kind"].as_str().unwrap_or_default();
         let mut object = json!({"kind": kind, "name": name, "spec": document["spec"]});
         match kind {
             "Mission" => {
                 planned += 1;
-                let flown = (planned <= MOST_PLANNED).then(|| flown(document, &documents, starts));
+                let flown = (planned <= MAX_PLANNED).then(|| flown(document, &documents, starts));
                 match flown.transpose() {
                     Ok(Some(preview)) => {
                         object["text"] = json!(preview.numbers);
@@ -155,7 +154,7 @@ fn shown(made: Made, starts: &[Wgs84], largest: usize) -> Value {
         }
         objects.push(object);
     }
-    let more = listed.count().saturating_sub(MOST_OBJECTS);
+    let more = listed.count().saturating_sub(MAX_OBJECTS);
     if more > 0 {
         said.push(format!(
             "{more} more objects are not shown; make them with skein import"
@@ -175,7 +174,7 @@ fn beyond_the_map(document: &Value, largest: usize) -> Option<&'static str> {
         Some("Mission") if !document["spec"]["planFrom"].is_null() => {
             Some("its items are kept in a ConfigMap, which the map does not make")
         }
-        Some("Mission" | "Geofence") => (document["spec"].to_string().len() > largest.saturating_sub(ENVELOPE))
+        Some("Mission" | "Geofence") => (document["spec"].to_string().len() > largest.saturating_sub(ENVELOPE_BYTES))
             .then_some("it is larger than what the map makes"),
         _ => Some("the map makes Missions and Geofences only"),
     }
@@ -275,7 +274,7 @@ mod tests {
             "{shown}"
         );
         let survey = json!({"survey": {"altitudeMeters": 40, "spacingMeters": 20}});
-        let small = read(&asked("a.geojson", FIELD, &survey), &[], ENVELOPE + 10).unwrap();
+        let small = read(&asked("a.geojson", FIELD, &survey), &[], ENVELOPE_BYTES + 10).unwrap();
         assert_eq!(small["objects"][0]["canBeMade"], Value::Null);
         assert!(
             small["said"].to_string().contains("larger than what the map makes"),

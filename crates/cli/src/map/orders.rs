@@ -7,7 +7,7 @@ use proto::v1;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-const MOST: usize = 500;
+const MAX_NAMED: usize = 500;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -40,8 +40,8 @@ impl Asked {
             AskedVerb::Release => Verb::Release,
             AskedVerb::Resume => Verb::Resume,
         };
-        if self.whom.is_empty() || self.whom.len() > MOST {
-            return Err(format!("{} are named; name 1 to {MOST}", self.whom.len()));
+        if self.whom.is_empty() || self.whom.len() > MAX_NAMED {
+            return Err(format!("{} are named; name 1 to {MAX_NAMED}", self.whom.len()));
         }
         let mut whom = self
             .whom

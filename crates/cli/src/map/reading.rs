@@ -13,13 +13,13 @@ use std::time::Duration;
 use tokio::sync::{RwLock, watch};
 use tokio::time::{Instant, sleep};
 
-const READ_EVERY: Duration = Duration::from_secs(2);
+const READ_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Pause after a list, in multiples of its duration.
-const REST: u32 = 5;
+const REST_PER_READING: u32 = 5;
 
-const AGAIN: Backoff = Backoff {
-    first: READ_EVERY,
+const RETRY: Backoff = Backoff {
+    first: READ_INTERVAL,
     cap: Duration::from_secs(30),
 };
 
@@ -46,11 +46,11 @@ pub async fn follow<T: Send + Sync>(
         if documents.receiver_count() > 0 {
             read(&*objects.read().await, namespace.as_deref(), &seen).await;
         }
-        let mut rest = READ_EVERY.max(begun.elapsed() * REST);
+        let mut rest = READ_INTERVAL.max(begun.elapsed() * REST_PER_READING);
         // An expired token, or the API has another address.
         if objects.write().await.renew().await {
             failures += 1;
-            rest = AGAIN.delay(failures, jitter());
+            rest = RETRY.delay(failures, jitter());
         } else {
             failures = 0;
         }

@@ -37,23 +37,23 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Bytes of a body other than a file.
-const LARGEST: usize = 256 * 1024;
+/// Bodies other than a file.
+const MAX_BODY_BYTES: usize = 256 * 1024;
 
-const READ_WITHIN: Duration = Duration::from_secs(10);
+const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Time for an answer, except to an order.
-const ANSWER_WITHIN: Duration = Duration::from_secs(60);
+/// Except to an order.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A browser opens six.
-const CONNECTIONS: usize = 64;
+const MAX_CONNECTIONS: usize = 64;
 
-/// Pause after a failed accept, as without free file descriptors.
-const ACCEPT_AGAIN: Duration = Duration::from_millis(200);
+/// After a failed accept, as without free file descriptors.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(200);
 
-const ORDER_LIVES: Duration = Duration::from_secs(60);
+const ORDER_LIFE: Duration = Duration::from_secs(60);
 
-const EDIT_LIVES: Duration = Duration::from_secs(300);
+const EDIT_LIFE: Duration = Duration::from_secs(300);
 
 pub struct App {
     pub route: Route,
@@ -115,7 +115,7 @@ pub fn router(guard: Arc<Guard>, app: Arc<App>) -> Router {
 }
 
 pub async fn serve(listener: TcpListener, guard: Arc<Guard>, app: Arc<App>) {
-    let (router, seats) = (router(guard, app), Arc::new(Semaphore::new(CONNECTIONS)));
+    let (router, seats) = (router(guard, app), Arc::new(Semaphore::new(MAX_CONNECTIONS)));
     let mut connections = JoinSet::new();
     loop {
         // Never closed.
@@ -124,14 +124,14 @@ pub async fn serve(listener: TcpListener, guard: Arc<Guard>, app: Arc<App>) {
         };
         while connections.try_join_next().is_some() {}
         let Ok((socket, _)) = listener.accept().await else {
-            sleep(ACCEPT_AGAIN).await;
+            sleep(ACCEPT_RETRY_DELAY).await;
             continue;
         };
         let service = TowerToHyperService::new(router.clone());
         connections.spawn(async move {
             let serving = http1::Builder::new()
                 .timer(TokioTimer::new())
-                .header_read_timeout(READ_WITHIN)
+                .header_read_timeout(READ_TIMEOUT)
                 .serve_connection(TokioIo::new(socket), service);
             // Fails when the browser goes, or sends an invalid request.
             let _ = serving.await;
@@ -144,10 +144,10 @@ async fn in_time(request: Request, next: Next) -> Response {
     let late = || {
         Refused(
             StatusCode::GATEWAY_TIMEOUT,
-            format!("no answer within {} s", ANSWER_WITHIN.as_secs()),
+            format!("no answer within {} s", ANSWER_TIMEOUT.as_secs()),
         )
     };
-    timeout(ANSWER_WITHIN, next.run(request))
+    timeout(ANSWER_TIMEOUT, next.run(request))
         .await
         .unwrap_or_else(|_| late().into_response())
 }
@@ -175,7 +175,7 @@ async fn events(State(app): State<Arc<App>>) -> Response {
 }
 
 async fn read<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Result<T, Refused> {
-    read_of(headers, body, LARGEST).await
+    read_of(headers, body, MAX_BODY_BYTES).await
 }
 
 async fn read_of<T: DeserializeOwned>(headers: &HeaderMap, body: Body, largest: usize) -> Result<T, Refused> {
@@ -189,7 +189,7 @@ async fn read_of<T: DeserializeOwned>(headers: &HeaderMap, body: Body, largest: 
             "send application/json".to_owned(),
         ));
     }
-    let bytes = match timeout(READ_WITHIN, to_bytes(body, largest)).await {
+    let bytes = match timeout(READ_TIMEOUT, to_bytes(body, largest)).await {
         Ok(Ok(bytes)) => bytes,
         Ok(Err(_)) => {
             return Err(Refused(
@@ -244,8 +244,8 @@ async fn preview_order(State(app): State<Arc<App>>, headers: HeaderMap, body: Bo
     let shown = orders::preview(&order, &app.fleet.borrow().vehicles);
     Ok(offered(
         shown,
-        app.orders.offer(order, ORDER_LIVES, Instant::now()),
-        ORDER_LIVES,
+        app.orders.offer(order, ORDER_LIFE, Instant::now()),
+        ORDER_LIFE,
     ))
 }
 
@@ -265,19 +265,19 @@ async fn give_order(State(app): State<Arc<App>>, headers: HeaderMap, body: Body)
 }
 
 async fn read_file(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Answer {
-    let asked: files::Asked = read_of(&headers, body, files::LARGEST_BODY).await?;
+    let asked: files::Asked = read_of(&headers, body, files::MAX_BODY_BYTES).await?;
     let busy = || {
         Refused(
             StatusCode::SERVICE_UNAVAILABLE,
             "other files are being read; try again".to_owned(),
         )
     };
-    let waited = timeout(READ_WITHIN, Arc::clone(&app.files).acquire_owned()).await;
+    let waited = timeout(READ_TIMEOUT, Arc::clone(&app.files).acquire_owned()).await;
     let seat = waited.ok().and_then(Result::ok).ok_or_else(busy)?;
     let starts = starts(&app.fleet.borrow());
     // Busy until it is done, also when nobody waits for the answer any more.
     let shown = tokio::task::spawn_blocking(move || {
-        let shown = files::read(&asked, &starts, LARGEST);
+        let shown = files::read(&asked, &starts, MAX_BODY_BYTES);
         drop(seat);
         shown
     });
@@ -305,8 +305,8 @@ async fn preview_object(State(app): State<Arc<App>>, headers: HeaderMap, body: B
     let shown = serde_json::to_value(shown).map_err(|why| why.to_string())?;
     Ok(offered(
         shown,
-        app.edits.offer(edit, EDIT_LIVES, Instant::now()),
-        EDIT_LIVES,
+        app.edits.offer(edit, EDIT_LIFE, Instant::now()),
+        EDIT_LIFE,
     ))
 }
 

@@ -7,7 +7,7 @@ use model::units::Wgs84;
 use serde_json::{Value, json};
 use std::f64::consts::TAU;
 
-const CORNERS: u32 = 64;
+const CORNERS_PER_CIRCLE: u32 = 64;
 
 pub fn survey(area: &mission::Area) -> Value {
     let outer = std::iter::once(&area.polygon);
@@ -36,8 +36,8 @@ pub fn fence(area: &geofence::Area) -> Value {
                 latitude_deg: circle.center.latitude_degrees,
                 longitude_deg: circle.center.longitude_degrees,
             };
-            ring((0..CORNERS).map(|number| {
-                let (east, north) = (f64::from(number) / f64::from(CORNERS) * TAU).sin_cos();
+            ring((0..CORNERS_PER_CIRCLE).map(|number| {
+                let (east, north) = (f64::from(number) / f64::from(CORNERS_PER_CIRCLE) * TAU).sin_cos();
                 let corner = geo::shifted(center, east * circle.radius_meters, north * circle.radius_meters);
                 (corner.latitude_deg, corner.longitude_deg)
             }))

@@ -43,7 +43,7 @@ fn page() -> Page {
         received: Some(Duration::from_secs(1000)),
         lost: None,
     };
-    let files = Arc::new(Semaphore::new(super::files::AT_A_TIME));
+    let files = Arc::new(Semaphore::new(super::files::CONCURRENT_READS));
     let app = App {
         route: Route::Plain("http://127.0.0.1:1".parse().unwrap()),
         documents: documents.clone(),
@@ -517,7 +517,7 @@ async fn a_file_is_read_for_the_session_only_and_makes_nothing() {
         )
         .await;
     assert_eq!(status, StatusCode::BAD_REQUEST);
-    let large = "A".repeat(super::files::LARGEST_BODY);
+    let large = "A".repeat(super::files::MAX_BODY_BYTES);
     let (status, _) = page
         .post(&session, "/api/files", json!({"name": "a", "content": large}))
         .await;
@@ -545,7 +545,7 @@ async fn more_files_than_are_read_at_a_time_wait_and_are_told_so() {
     let session = page.enter().await;
     let busy = Arc::clone(&page.files);
     let seats = busy
-        .acquire_many(u32::try_from(super::files::AT_A_TIME).unwrap())
+        .acquire_many(u32::try_from(super::files::CONCURRENT_READS).unwrap())
         .await
         .unwrap();
     let file = json!({"name": "a.plan", "content": "e30="});

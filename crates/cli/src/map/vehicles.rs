@@ -13,13 +13,12 @@ use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::time::Duration;
 
-const OLD: Duration = Duration::from_secs(3);
+const OLD_AFTER: Duration = Duration::from_secs(3);
 
-/// Seconds between positions for a speed.
-const APART: std::ops::RangeInclusive<f64> = 0.15..=5.0;
+const SPEED_POSITIONS_APART_S: std::ops::RangeInclusive<f64> = 0.15..=5.0;
 
-/// Meters per second; a slower vehicle has no course.
-const LEAST_SPEED: f64 = 0.5;
+/// A slower vehicle has no course.
+const MIN_SPEED_M_S: f64 = 0.5;
 
 #[derive(Debug, Clone, Default)]
 struct Track {
@@ -108,25 +107,25 @@ impl Track {
         }
         #[expect(clippy::cast_precision_loss, reason = "a few seconds")]
         let seconds = at_ms.saturating_sub(before_ms) as f64 / 1000.0;
-        if at_ms > before_ms && seconds < *APART.start() {
+        if at_ms > before_ms && seconds < *SPEED_POSITIONS_APART_S.start() {
             return;
         }
         self.position = Some((at_ms, at));
-        if !APART.contains(&seconds) {
+        if !SPEED_POSITIONS_APART_S.contains(&seconds) {
             (self.course, self.speed) = (None, None);
             return;
         }
         let (east, north) = geo::offset(before, at);
         let speed = east.hypot(north) / seconds;
         self.speed = Some(speed);
-        self.course = (speed >= LEAST_SPEED).then(|| east.atan2(north).to_degrees().rem_euclid(360.0));
+        self.course = (speed >= MIN_SPEED_M_S).then(|| east.atan2(north).to_degrees().rem_euclid(360.0));
     }
 
     /// When the agent received a value, by wall clock, if that is old. `then`: by the agent's clock.
     fn old(&self, then: Option<u64>, now: Now) -> Option<i64> {
         let before = self.made_ms.saturating_sub(then.unwrap_or(self.made_ms));
         let at = self.made_at_ms - millis(Duration::from_millis(before));
-        (now.utc.as_millisecond() - at > millis(OLD)).then_some(at)
+        (now.utc.as_millisecond() - at > millis(OLD_AFTER)).then_some(at)
     }
 }
 

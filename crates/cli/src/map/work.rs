@@ -7,8 +7,8 @@ use fleet::planning::mission::{Stretch, Stretches, Work};
 use model::station::Altitude;
 use serde_json::{Value, json};
 
-/// Points; a longer path is not sent.
-const LONGEST: usize = 50_000;
+/// A longer path is not sent.
+const MAX_POINTS: usize = 50_000;
 
 /// Longitude and latitude in degrees, altitude in meters.
 pub type Place = [f64; 3];
@@ -28,7 +28,7 @@ pub fn path(mission: &Mission) -> Option<Vec<Place>> {
         (None, None) => return None,
     };
     let points = work.track().points();
-    (points.len() <= LONGEST).then(|| {
+    (points.len() <= MAX_POINTS).then(|| {
         let place = |point: &fleet::planning::mission::Point| {
             let at = work.position(point.at);
             let height = match point.altitude {

@@ -19,8 +19,8 @@ use std::collections::BTreeSet;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-/// Bytes: kubectl apply stores a copy in an annotation, and the API server takes no annotations above 256 KiB.
-const LARGEST_APPLIED: usize = 240 * 1024;
+/// kubectl apply stores a copy in an annotation, and the API server takes no annotations above 256 KiB.
+const MAX_APPLIED_BYTES: usize = 240 * 1024;
 
 struct File<'a> {
     path: &'a Path,

@@ -15,15 +15,15 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Further flights are not counted.
-const MOST_FLIGHTS: usize = 200;
+const MAX_FLIGHTS: usize = 200;
 
 pub(crate) struct Preview {
     pub numbers: String,
     pub geojson: Value,
 }
 
-/// Degrees from 0,0, which programs write for an unknown place.
-const NOWHERE: f64 = 1e-3;
+/// Distance from 0,0, which programs write for an unknown place.
+const NULL_ISLAND_DEG: f64 = 1e-3;
 
 pub(super) fn run(args: &PreviewArgs) -> Result<(), Failure> {
     let manifest = Manifest::of(&args.mission)?;
@@ -65,7 +65,7 @@ pub(crate) fn of(manifest: &Manifest, fliers: impl FnOnce(&Work) -> Vec<Flier>) 
 }
 
 fn is_nowhere(latitude: f64, longitude: f64) -> bool {
-    latitude.abs() < NOWHERE && longitude.abs() < NOWHERE
+    latitude.abs() < NULL_ISLAND_DEG && longitude.abs() < NULL_ISLAND_DEG
 }
 
 pub(super) fn doubt(what: &str) -> String {
@@ -209,7 +209,7 @@ fn rest(work: &Work, plan: &Plan, fliers: &[Flier]) -> Result<String, Failure> {
     while let Some(work) = left {
         let plan = work.share(fliers).map_err(|error| failed(&error))?;
         flights += plan.shares.len();
-        if plan.shares.is_empty() || flights > MOST_FLIGHTS {
+        if plan.shares.is_empty() || flights > MAX_FLIGHTS {
             return Ok(format!(
                 "\n{} are left and cannot be flown in this time; move the starts nearer, or give more time\n",
                 meters(first)

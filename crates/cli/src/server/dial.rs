@@ -1,6 +1,6 @@
 //! Connects to the coordinator by any route.
 
-use super::{CONNECT, PROBE, root_cause};
+use super::{CONNECT_TIMEOUT, PROBE_INTERVAL, root_cause};
 use crate::cluster::credential::Credential;
 use crate::cluster::forward::Forwarded;
 use crate::cluster::person::Proof;
@@ -29,7 +29,7 @@ use trust::{Bundle, client_config};
 /// Name inside the connection, whatever the address.
 const NAME: &str = "http://skein-coordinator";
 
-const AGAIN: Backoff = Backoff {
+const HUNG_UP_RETRY: Backoff = Backoff {
     first: Duration::from_millis(100),
     cap: Duration::from_secs(1),
 };
@@ -117,14 +117,14 @@ async fn read(files: Files) -> Result<Credentials, Failure> {
 }
 
 async fn tcp(route: &Route, server: &ServerUrl) -> Result<TcpStream, Failure> {
-    let connected = match timeout(CONNECT, TcpStream::connect(server.dial())).await {
+    let connected = match timeout(CONNECT_TIMEOUT, TcpStream::connect(server.dial())).await {
         Ok(connected) => connected.and_then(|tcp| tcp.set_nodelay(true).map(|()| tcp)),
         Err(_) => return Err(silent(route)),
     };
     connected.map_err(|error| unreachable(route, root_cause(&error)))
 }
 
-/// An overloaded coordinator hangs up before it answers, when nothing was asked yet: retries within `CONNECT`.
+/// An overloaded coordinator hangs up before it answers, when nothing was asked yet: retries within `CONNECT_TIMEOUT`.
 async fn dialled(route: &Route, server: &ServerUrl, tls: &Arc<ClientConfig>) -> Result<Box<dyn Connection>, Failure> {
     let began = Instant::now();
     let mut failures = 0;
@@ -134,8 +134,8 @@ async fn dialled(route: &Route, server: &ServerUrl, tls: &Arc<ClientConfig>) -> 
             Err(error) => error,
         };
         failures += 1;
-        let pause = AGAIN.delay(failures, rand::random());
-        if !is_hung_up(&error) || began.elapsed() + pause >= CONNECT {
+        let pause = HUNG_UP_RETRY.delay(failures, rand::random());
+        if !is_hung_up(&error) || began.elapsed() + pause >= CONNECT_TIMEOUT {
             return Err(about_tls(route, &error));
         }
         sleep(pause).await;
@@ -147,7 +147,7 @@ async fn inside_tls<C: Connection + 'static>(
     connection: C,
 ) -> Result<Box<dyn Connection>, io::Error> {
     let connecting = TlsConnector::from(Arc::clone(tls)).connect(trust::server_name(), connection);
-    match timeout(CONNECT, connecting).await {
+    match timeout(CONNECT_TIMEOUT, connecting).await {
         Ok(connected) => Ok(Box::new(connected?)),
         Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, no_answer())),
     }
@@ -163,12 +163,12 @@ fn is_hung_up(error: &io::Error) -> bool {
 
 async fn over(route: &Route, connection: Box<dyn Connection>, window: Option<u32>) -> Result<Channel, Failure> {
     let endpoint = Endpoint::from_static(NAME)
-        .http2_keep_alive_interval(PROBE)
-        .keep_alive_timeout(PROBE)
+        .http2_keep_alive_interval(PROBE_INTERVAL)
+        .keep_alive_timeout(PROBE_INTERVAL)
         .keep_alive_while_idle(true)
         .initial_stream_window_size(window);
     // Catches a listener that never speaks HTTP/2.
-    match timeout(CONNECT, channel::over(&endpoint, connection)).await {
+    match timeout(CONNECT_TIMEOUT, channel::over(&endpoint, connection)).await {
         Ok(opened) => opened.map_err(|error| unreachable(route, root_cause(&error))),
         Err(_) => Err(silent(route)),
     }
@@ -187,7 +187,7 @@ fn silent(route: &Route) -> Failure {
 }
 
 fn no_answer() -> String {
-    format!("no answer within {} s", CONNECT.as_secs())
+    format!("no answer within {} s", CONNECT_TIMEOUT.as_secs())
 }
 
 fn about_tls(route: &Route, error: &io::Error) -> Failure {

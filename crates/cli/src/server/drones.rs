@@ -1,6 +1,6 @@
 //! Calls about one Drone.
 
-use super::{ANSWER, Server, within};
+use super::{ANSWER_TIMEOUT, Server, within};
 use crate::args::ObjectKey;
 use crate::failure::Failure;
 use proto::v1;
@@ -12,7 +12,7 @@ impl Server {
         let request = v1::GetRequest { namespace, name };
         let answer = self
             .ask(request, |mut client, request| async move {
-                client.get(within(ANSWER, request)).await
+                client.get(within(ANSWER_TIMEOUT, request)).await
             })
             .await;
         answer.map_err(|s| self.failure(&s))
@@ -37,7 +37,7 @@ impl Server {
     async fn ask_resume(&mut self, request: v1::ResumeRequest) -> Result<v1::ResumeResponse, Failure> {
         let answer = self
             .ask(request, |mut client, request| async move {
-                client.resume(within(ANSWER, request)).await
+                client.resume(within(ANSWER_TIMEOUT, request)).await
             })
             .await;
         answer.map_err(|s| self.failure(&s))
@@ -64,7 +64,7 @@ impl Server {
         let request = v1::KillRequest { namespace, name, code };
         let answer = self
             .ask(request, |mut client, request| async move {
-                client.kill(within(ANSWER, request)).await
+                client.kill(within(ANSWER_TIMEOUT, request)).await
             })
             .await;
         answer.map_err(|s| self.failure(&s))

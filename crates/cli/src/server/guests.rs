@@ -11,11 +11,11 @@ use tonic::transport::Channel;
 pub type GuestClient = GuestsClient<InterceptedService<Channel, Bearer>>;
 
 /// Bytes of one vehicle under way to us, a few seconds: older frames are useless, and dropped before they are sent.
-const WINDOW: u32 = 65_535;
+const STREAM_WINDOW_BYTES: u32 = 65_535;
 
 impl Server {
     pub async fn connect_for_guests(route: &Route) -> Result<Self, Failure> {
-        Self::connect_with(route, Some(WINDOW)).await
+        Self::connect_with(route, Some(STREAM_WINDOW_BYTES)).await
     }
 
     pub fn guests(&self) -> GuestClient {

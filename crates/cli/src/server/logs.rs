@@ -10,8 +10,8 @@ use proto::v1::logs_request::Whose;
 use std::time::Duration;
 use tonic::Code;
 
-/// Time for one answer: the coordinator gives an agent 10 s, and others may ask before.
-const ANSWER: Duration = Duration::from_secs(25);
+/// The coordinator gives an agent 10 s, and others may ask before.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(25);
 
 #[derive(Debug)]
 pub enum NoLogs {
@@ -33,7 +33,7 @@ impl Server {
         };
         let answer = self
             .ask(request, |mut client, request| async move {
-                client.logs(within(ANSWER, request)).await
+                client.logs(within(ANSWER_TIMEOUT, request)).await
             })
             .await;
         match answer.map(|answer| (answer.what, answer.node)) {

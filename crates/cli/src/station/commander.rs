@@ -15,8 +15,8 @@ const RETRY: Backoff = Backoff {
     cap: Duration::from_secs(5),
 };
 
-/// Running time that resets the back-off.
-const STEADY: Duration = Duration::from_secs(30);
+/// Running time.
+const BACKOFF_RESET_AFTER: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
 pub struct Commander {
@@ -68,7 +68,7 @@ async fn keep(setup: coordinator::Setup, first: TcpListener, address: SocketAddr
                 }
             }
         }
-        failures = if began.elapsed() >= STEADY {
+        failures = if began.elapsed() >= BACKOFF_RESET_AFTER {
             1
         } else {
             failures.saturating_add(1)

@@ -16,7 +16,7 @@ use trust::server::Clients;
 use trust::{Bundle, Enrolled, Identity, Peer, Validity, client_config};
 
 /// A revoked certificate is refused within this time.
-const READ_EVERY: Duration = Duration::from_secs(2);
+const READ_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Operator whose name the system does not tell.
 const SOMEBODY: &str = "local";
@@ -101,7 +101,7 @@ impl Guard {
     pub async fn keep(&self) {
         let mut last_error = String::new();
         loop {
-            sleep(READ_EVERY).await;
+            sleep(READ_INTERVAL).await;
             let keys = Arc::clone(&self.keys);
             let read = tokio::task::spawn_blocking(move || keys.list()).await;
             match read.map_err(|fault| Failure::Failed(fault.to_string())).flatten() {

@@ -20,7 +20,7 @@ use ratatui::style::{Color, Modifier, Style};
 use std::time::Duration;
 
 /// Columns and rows of the smallest useful screen.
-const LEAST: (u16, u16) = (30, 8);
+const MIN_SCREEN: (u16, u16) = (30, 8);
 
 #[derive(Debug, Clone, Copy)]
 pub struct Paint {
@@ -89,8 +89,11 @@ pub fn draw(frame: &mut Frame<'_>, model: &mut Model, now: Now, paint: Paint) {
         return;
     }
     let buffer = frame.buffer_mut();
-    if area.width < LEAST.0 || area.height < LEAST.1 {
-        let text = format!("skein top needs {} × {} characters at least", LEAST.0, LEAST.1);
+    if area.width < MIN_SCREEN.0 || area.height < MIN_SCREEN.1 {
+        let text = format!(
+            "skein top needs {} × {} characters at least",
+            MIN_SCREEN.0, MIN_SCREEN.1
+        );
         put(buffer, area, 0, &text, Style::new());
         return;
     }

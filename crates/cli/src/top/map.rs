@@ -5,10 +5,10 @@ use proto::v1;
 
 const METERS_PER_DEGREE: f64 = 111_195.0;
 
-/// Meters shown at least, each way.
-const LEAST: f64 = 20.0;
+/// Each way.
+const MIN_SHOWN_M: f64 = 20.0;
 
-const MARGIN: f64 = 1.25;
+const MARGIN_RATIO: f64 = 1.25;
 
 /// North and east.
 pub type Degrees = (f64, f64);
@@ -101,11 +101,13 @@ pub struct Frame {
 
 impl Frame {
     pub fn showing(places: &[Meters], (width, height): (f64, f64), viewport: Viewport) -> Self {
-        let far = places.iter().fold((LEAST / 2.0, LEAST / 2.0), |far: Meters, (x, y)| {
-            (far.0.max(x.abs()), far.1.max(y.abs()))
-        });
+        let far = places
+            .iter()
+            .fold((MIN_SHOWN_M / 2.0, MIN_SHOWN_M / 2.0), |far: Meters, (x, y)| {
+                (far.0.max(x.abs()), far.1.max(y.abs()))
+            });
         let (width, height) = (width.max(1.0), height.max(1.0));
-        let fit = (2.0 * far.0 / width).max(2.0 * far.1 / height) * MARGIN;
+        let fit = (2.0 * far.0 / width).max(2.0 * far.1 / height) * MARGIN_RATIO;
         let dot = fit / 1.5_f64.powi(viewport.zoom);
         let (wide, high) = (dot * width / 2.0, dot * height / 2.0);
         let (x, y) = (

@@ -9,10 +9,10 @@ use crate::live::fleet_feed::FleetSnapshot;
 use crate::orders::{Order, Outcome, Verb, Whom};
 use std::collections::{BTreeMap, BTreeSet};
 
-const TYPED: usize = 120;
+const MAX_TYPED_CHARS: usize = 120;
 
 /// Magnification, in half steps.
-const ZOOM: std::ops::RangeInclusive<i32> = -12..=24;
+const ZOOM_RANGE: std::ops::RangeInclusive<i32> = -12..=24;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
@@ -270,8 +270,8 @@ impl Model {
     fn move_map(&mut self, key: Key) -> bool {
         let Viewport { zoom, shift } = &mut self.viewport;
         match key {
-            Key::Char('+' | '=') => *zoom = (*zoom + 1).min(*ZOOM.end()),
-            Key::Char('-') => *zoom = (*zoom - 1).max(*ZOOM.start()),
+            Key::Char('+' | '=') => *zoom = (*zoom + 1).min(*ZOOM_RANGE.end()),
+            Key::Char('-') => *zoom = (*zoom - 1).max(*ZOOM_RANGE.start()),
             Key::Char('0') => self.viewport = Viewport::default(),
             Key::Left => shift.0 -= 1,
             Key::Right => shift.0 += 1,
@@ -376,7 +376,7 @@ impl Model {
                 text.pop();
             }
             (Key::Ctrl('u' | 'w'), _) => text.clear(),
-            (Key::Char(c), _) if text.chars().count() < TYPED => text.push(c),
+            (Key::Char(c), _) if text.chars().count() < MAX_TYPED_CHARS => text.push(c),
             _ => {}
         }
         if before.is_some() {

@@ -16,18 +16,18 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
-const READ_EVERY: Duration = Duration::from_secs(2);
+const READ_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Pause after a list, in multiples of its duration.
-const REST: u32 = 5;
+const REST_PER_READING: u32 = 5;
 
-const EVENTS: u32 = 500;
+const MAX_EVENTS: u32 = 500;
 
 /// Namespace of Events about objects without one.
 const EVENTS_OF_CLUSTER: &str = "default";
 
-const AGAIN: Backoff = Backoff {
-    first: READ_EVERY,
+const RETRY: Backoff = Backoff {
+    first: READ_INTERVAL,
     cap: Duration::from_secs(30),
 };
 
@@ -42,11 +42,11 @@ pub async fn follow(
         let now_wanted = wanted.borrow_and_update().clone();
         let begun = Instant::now();
         objects.read(&now_wanted, namespace.as_deref(), &seen).await;
-        let mut rest = READ_EVERY.max(begun.elapsed() * REST);
+        let mut rest = READ_INTERVAL.max(begun.elapsed() * REST_PER_READING);
         // An expired token, or the API has another address.
         if objects.renew().await {
             failures += 1;
-            rest = AGAIN.delay(failures, jitter());
+            rest = RETRY.delay(failures, jitter());
         } else {
             failures = 0;
         }
@@ -157,7 +157,7 @@ impl Objects {
                 "involvedObject.kind={},involvedObject.name={}",
                 of.kind, of.name
             ))
-            .limit(EVENTS);
+            .limit(MAX_EVENTS);
         let api = Api::<Event>::namespaced(self.client.clone(), namespace);
         let events = self.list("list its Events", &api, &about).await?;
         let mut lines: Vec<EventLine> = events.iter().map(EventLine::of).collect();

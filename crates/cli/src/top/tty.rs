@@ -14,10 +14,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Static, as a panic may come from any thread.
-static TAKEN: AtomicBool = AtomicBool::new(false);
+static TERMINAL_TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Bytes: a whole screen is written at once.
-const SCREEN: usize = 1 << 16;
+/// A whole screen is written at once.
+const SCREEN_BUFFER_BYTES: usize = 1 << 16;
 
 const CLEAR: &[u8] = b"\x1b[0m\x1b[2J";
 
@@ -112,11 +112,14 @@ impl Drop for Tty {
 }
 
 fn begin() -> std::io::Result<Drawn> {
-    Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(SCREEN, stdout())))
+    Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(
+        SCREEN_BUFFER_BYTES,
+        stdout(),
+    )))
 }
 
 fn take() -> std::io::Result<()> {
-    TAKEN.store(true, Ordering::SeqCst);
+    TERMINAL_TAKEN.store(true, Ordering::SeqCst);
     // A shell may have changed the mode while this program was stopped.
     disable_raw_mode()?;
     enable_raw_mode()?;
@@ -127,7 +130,7 @@ fn take() -> std::io::Result<()> {
 
 /// Does nothing unless it is taken. The mode comes first and waits for nothing: output may be blocked.
 pub fn give_back() {
-    if TAKEN.swap(false, Ordering::SeqCst) {
+    if TERMINAL_TAKEN.swap(false, Ordering::SeqCst) {
         // A terminal that is gone cannot show an error.
         let _ = disable_raw_mode();
         let _ = execute!(stdout(), LeaveAlternateScreen, Show);
@@ -140,8 +143,8 @@ pub fn give_back_mode() {
 }
 
 fn give_back_on_panic() {
-    static ONCE: AtomicBool = AtomicBool::new(false);
-    if ONCE.swap(true, Ordering::SeqCst) {
+    static HOOK_SET: AtomicBool = AtomicBool::new(false);
+    if HOOK_SET.swap(true, Ordering::SeqCst) {
         return;
     }
     let before = std::panic::take_hook();

@@ -14,9 +14,9 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-const AGAIN_AFTER: Duration = Duration::from_secs(1);
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
-const LAST_LINES: Duration = Duration::from_millis(500);
+const LAST_LINES_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Dropping it ends it.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl FleetLines {
 impl Drop for FleetLines {
     fn drop(&mut self) {
         self.following.abort();
-        self.lines.write_out(LAST_LINES);
+        self.lines.write_out(LAST_LINES_TIMEOUT);
     }
 }
 
@@ -48,7 +48,7 @@ async fn follow(server: Route, mut lines: Lines) {
         if let Err(why) = follow_once(&server, &mut last, &mut lines).await {
             tracing::debug!(%why, "the fleet is not shown");
         }
-        sleep(AGAIN_AFTER).await;
+        sleep(RETRY_DELAY).await;
     }
 }
 

@@ -1,6 +1,6 @@
 //! The objects that files become, each judged as by an API server.
 
-use super::{LARGEST_APPLIED, wants};
+use super::{MAX_APPLIED_BYTES, wants};
 use crate::args::import::{AreaPurpose, ImportArgs, Kind, Stack};
 use crate::failure::Failure;
 use crate::mission::manifest::{Judge, failed};
@@ -28,15 +28,15 @@ pub(super) fn title(document: &Value) -> String {
     format!("{} {}", part(&document["kind"]), part(&document["metadata"]["name"]))
 }
 
-const MOST_PROBLEMS: usize = 12;
+const MAX_PROBLEMS: usize = 12;
 
 /// Shapes of one Geofence on each side, by its schema.
-const MOST_SHAPES: usize = 32;
+const MAX_SHAPES: usize = 32;
 
 pub(super) fn lines<T: std::fmt::Display>(problems: &[T]) -> Failure {
-    let mut lines: Vec<String> = problems.iter().take(MOST_PROBLEMS).map(ToString::to_string).collect();
-    if problems.len() > MOST_PROBLEMS {
-        lines.push(format!("and {} more like these", problems.len() - MOST_PROBLEMS));
+    let mut lines: Vec<String> = problems.iter().take(MAX_PROBLEMS).map(ToString::to_string).collect();
+    if problems.len() > MAX_PROBLEMS {
+        lines.push(format!("and {} more like these", problems.len() - MAX_PROBLEMS));
     }
     Failure::Failed(lines.join("\n"))
 }
@@ -66,7 +66,7 @@ impl Objects {
     /// Reports an object that is too large for `kubectl apply`.
     pub fn push(&mut self, document: Value) {
         let size = document.to_string().len();
-        if size > LARGEST_APPLIED {
+        if size > MAX_APPLIED_BYTES {
             self.notes.push(format!(
                 "{} has {} KiB, too much for the annotation of kubectl apply (256 KiB); apply it with kubectl apply --server-side",
                 title(&document),
@@ -140,9 +140,9 @@ impl Objects {
         args: &ImportArgs,
     ) -> Result<(), Failure> {
         for (side, shapes) in [("inside", &include), ("outside", &exclude)] {
-            if shapes.len() > MOST_SHAPES {
+            if shapes.len() > MAX_SHAPES {
                 return Err(Failure::Failed(format!(
-                    "Geofence {name} would have {} shapes to stay {side} of, and one Geofence has at most {MOST_SHAPES}; divide them into \
+                    "Geofence {name} would have {} shapes to stay {side} of, and one Geofence has at most {MAX_SHAPES}; divide them into \
                      several files",
                     shapes.len()
                 )));

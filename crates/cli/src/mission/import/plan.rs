@@ -16,10 +16,10 @@ use plan_files::{Format, NotTaken, Plan};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Bytes: the API server takes no larger ConfigMap.
-const LARGEST_CONFIG_MAP: usize = 1024 * 1024;
+/// The API server takes no larger ConfigMap.
+const MAX_CONFIG_MAP_BYTES: usize = 1024 * 1024;
 
-const MOST_NAMED: usize = 6;
+const MAX_NAMED: usize = 6;
 
 pub(super) fn import(
     file: &File<'_>,
@@ -134,11 +134,11 @@ fn note(plan: &Plan, left: &LeftOut) -> String {
     let mut items: Vec<String> = left
         .items
         .iter()
-        .take(MOST_NAMED)
+        .take(MAX_NAMED)
         .map(|item| plan.item(*item).to_string())
         .collect();
-    if left.items.len() > MOST_NAMED {
-        items.push(format!("and {} more", left.items.len() - MOST_NAMED));
+    if left.items.len() > MAX_NAMED {
+        items.push(format!("and {} more", left.items.len() - MAX_NAMED));
     }
     format!(
         "left out: {} ({}): {}; {}",
@@ -179,7 +179,7 @@ fn unchanged(file: &File<'_>, plan: &Plan, text: &str, objects: &mut Objects) ->
 }
 
 fn config_map(file: &File<'_>, key: &str, text: String, objects: &mut Objects) -> Result<(), Failure> {
-    if text.len() > LARGEST_CONFIG_MAP {
+    if text.len() > MAX_CONFIG_MAP_BYTES {
         return Err(Failure::Failed(format!(
             "the file has {} bytes, more than a ConfigMap holds (1 MiB); divide the mission",
             text.len()

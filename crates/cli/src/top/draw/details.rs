@@ -8,11 +8,11 @@ use crate::top::objects::Details;
 use crate::top::rows::{Row, RowKey, age_of, seconds_since};
 use crate::vehicle::{Vehicle, age_text, aged, printable};
 
-const NAMES: usize = 12;
+const NAME_WIDTH: usize = 12;
 
-const EVENTS: usize = 40;
+const MAX_EVENTS: usize = 40;
 
-const NAMED: usize = 200;
+const MAX_NAMED_VEHICLES: usize = 200;
 
 pub(super) fn lines(model: &Model, key: &RowKey, now: Now, paint: Paint) -> Vec<Line> {
     let source = model.source(now);
@@ -44,7 +44,7 @@ pub(super) fn lines(model: &Model, key: &RowKey, now: Now, paint: Paint) -> Vec<
     }
     if let RowKey::Swarm(..) | RowKey::Mission(..) = key {
         lines.push(Line::styled("Drones", paint.strong()));
-        lines.extend(vehicles.iter().take(NAMED).map(|vehicle| {
+        lines.extend(vehicles.iter().take(MAX_NAMED_VEHICLES).map(|vehicle| {
             let text = format!(
                 "  {:<30} {:<11} flying: {:<8} {}",
                 vehicle.drone,
@@ -54,8 +54,8 @@ pub(super) fn lines(model: &Model, key: &RowKey, now: Now, paint: Paint) -> Vec<
             );
             Line::new(text).indented(4)
         }));
-        if vehicles.len() > NAMED {
-            lines.push(Line::new(format!("  and {} more", vehicles.len() - NAMED)));
+        if vehicles.len() > MAX_NAMED_VEHICLES {
+            lines.push(Line::new(format!("  and {} more", vehicles.len() - MAX_NAMED_VEHICLES)));
         }
     }
     lines
@@ -72,7 +72,7 @@ fn heading(key: &RowKey) -> String {
 }
 
 fn fact(name: &str, text: impl AsRef<str>) -> Line {
-    Line::new(format!("  {name:<NAMES$} {}", text.as_ref())).indented(NAMES + 3)
+    Line::new(format!("  {name:<NAME_WIDTH$} {}", text.as_ref())).indented(NAME_WIDTH + 3)
 }
 
 fn facts_of_row(model: &Model, row: &Row) -> Vec<Line> {
@@ -178,13 +178,13 @@ fn read(details: &Details, now: Now, paint: Paint, lines: &mut Vec<Line>) {
         };
         let age = age_of(seconds_since(now, condition.last_transition_time.0));
         let text = format!(
-            "  {:<NAMES$} {:<8} {} ({age} ago): {}",
+            "  {:<NAME_WIDTH$} {:<8} {} ({age} ago): {}",
             printable(&condition.type_),
             printable(&condition.status),
             printable(&condition.reason),
             printable(&condition.message)
         );
-        lines.push(Line::styled(text, paint.tone(tone)).indented(NAMES + 12));
+        lines.push(Line::styled(text, paint.tone(tone)).indented(NAME_WIDTH + 12));
     }
     if details.conditions.is_empty() {
         lines.push(Line::new("  none"));
@@ -193,7 +193,7 @@ fn read(details: &Details, now: Now, paint: Paint, lines: &mut Vec<Line>) {
     match &details.events {
         Err(why) => lines.push(Line::styled(format!("  {why}"), paint.strong()).indented(2)),
         Ok(events) if events.is_empty() => lines.push(Line::new("  none")),
-        Ok(events) => lines.extend(events.iter().take(EVENTS).map(|event| {
+        Ok(events) => lines.extend(events.iter().take(MAX_EVENTS).map(|event| {
             let age = event
                 .at
                 .map_or_else(|| "?".to_owned(), |at| age_of(seconds_since(now, at)));

@@ -11,14 +11,14 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use std::time::Duration;
 
-const WIDEST: usize = 40;
+const MAX_COLUMN_WIDTH: usize = 40;
 
 /// Columns are left out until the message has this width.
-const LEAST_MESSAGE: usize = 12;
+const MIN_MESSAGE_WIDTH: usize = 12;
 
-const SIGNS: usize = 2;
+const SIGNS_WIDTH: usize = 2;
 
-const GAP: usize = 2;
+const COLUMN_GAP: usize = 2;
 
 const OLD_AFTER: Duration = Duration::from_secs(15);
 
@@ -40,10 +40,10 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, model: &Model, rows: &[Row],
         };
         format!("{}{sign}", list.columns()[index].name)
     };
-    let mut x = SIGNS;
+    let mut x = SIGNS_WIDTH;
     for (index, width) in &columns {
         text_at(buffer, area, (x, 0), &heading(*index), (*width, style));
-        x += width + GAP;
+        x += width + COLUMN_GAP;
     }
     text_at(
         buffer,
@@ -69,8 +69,8 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, model: &Model, rows: &[Row],
         }
         let sign = |is: bool, sign: &'static str| if is { sign } else { " " };
         let signs = format!("{}{}", sign(chosen, ">"), sign(model.marked.contains(&row.key), "*"));
-        text_at(buffer, area, (0, line), &signs, (SIGNS, base));
-        let mut x = SIGNS;
+        text_at(buffer, area, (0, line), &signs, (SIGNS_WIDTH, base));
+        let mut x = SIGNS_WIDTH;
         for (index, width) in &columns {
             let cell = &row.cells[*index];
             text_at(
@@ -80,7 +80,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, model: &Model, rows: &[Row],
                 &cell.text,
                 (*width, base.patch(paint.tone(cell.tone))),
             );
-            x += width + GAP;
+            x += width + COLUMN_GAP;
         }
         let width = usize::from(area.width).saturating_sub(x);
         text_at(buffer, area, (x, line), &row.message, (width, base));
@@ -111,13 +111,17 @@ fn fitting(list: List, rows: &[Row], width: usize) -> Vec<(usize, usize)> {
     let wide = |index: usize| {
         let cells = rows.iter().map(|row| row.cells[index].text.chars().count());
         // One more for the sign of the order.
-        cells.max().unwrap_or(0).max(columns[index].name.len() + 1).min(WIDEST)
+        cells
+            .max()
+            .unwrap_or(0)
+            .max(columns[index].name.len() + 1)
+            .min(MAX_COLUMN_WIDTH)
     };
     let mut fitting: Vec<(usize, usize)> = (0..columns.len()).map(|index| (index, wide(index))).collect();
     let one_namespace = rows.windows(2).all(|pair| pair[0].cells[0] == pair[1].cells[0]);
     loop {
-        let taken: usize = SIGNS + fitting.iter().map(|(_, width)| width + GAP).sum::<usize>();
-        if taken + LEAST_MESSAGE <= width {
+        let taken: usize = SIGNS_WIDTH + fitting.iter().map(|(_, width)| width + COLUMN_GAP).sum::<usize>();
+        if taken + MIN_MESSAGE_WIDTH <= width {
             return fitting;
         }
         // A namespace common to all rows is the least useful column.

@@ -13,7 +13,7 @@ use ratatui::style::Style;
 use ratatui::widgets::{Block, Clear, Widget};
 
 /// Longer lines are hard to read.
-const WIDEST: u16 = 100;
+const MAX_LINE_WIDTH: u16 = 100;
 
 const KEYS: &[(&str, &str)] = &[
     (
@@ -162,7 +162,7 @@ pub(super) fn boxed(
     scroll: &mut usize,
     paint: Paint,
 ) {
-    let width = area.width.saturating_sub(2).min(WIDEST);
+    let width = area.width.saturating_sub(2).min(MAX_LINE_WIDTH);
     let inside = width.saturating_sub(4);
     let needed = u16::try_from(laid_out(lines, inside).len()).unwrap_or(u16::MAX);
     let height = needed.saturating_add(4).min(area.height.saturating_sub(2));

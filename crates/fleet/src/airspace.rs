@@ -103,8 +103,8 @@ impl Default for Rules {
     }
 }
 
-/// Added to each needed distance, meters: more than rounding takes away.
-const ROUNDING: f64 = 0.01;
+/// Added to each needed distance: more than rounding takes away.
+const ROUNDING_M: f64 = 0.01;
 
 impl Rules {
     pub fn are_sound(&self) -> bool {
@@ -139,8 +139,8 @@ impl Rules {
     pub fn pitch(&self) -> Margin {
         let own = self.margin(self.accuracy);
         Margin {
-            horizontal: Meters(self.apart(false) + 2.0 * own.horizontal.0 + ROUNDING),
-            vertical: Meters(self.separation.vertical.0 + 2.0 * own.vertical.0 + ROUNDING),
+            horizontal: Meters(self.apart(false) + 2.0 * own.horizontal.0 + ROUNDING_M),
+            vertical: Meters(self.separation.vertical.0 + 2.0 * own.vertical.0 + ROUNDING_M),
         }
     }
 }

@@ -21,7 +21,7 @@ use valid::{Fault, Rings};
 
 pub const MOST_CORNERS: usize = 100_000;
 
-pub const SMALLEST_M2: f64 = fleet::planning::mission::area::SMALLEST;
+pub const SMALLEST_M2: f64 = fleet::planning::mission::area::MIN_AREA_M2;
 
 const SAME_CORNER_M: f64 = 0.01;
 

@@ -6,28 +6,28 @@ use model::time::Moment;
 use std::time::Duration;
 
 /// Clear space ahead in time of vehicles that Skein does not fly: an order to others needs that long to take effect.
-const AHEAD: Duration = Duration::from_secs(2);
+const ORDER_DELAY: Duration = Duration::from_secs(2);
 
-/// Largest acceleration of another aircraft in turns, climbs and speed, m/s²: a quarter of its weight.
-const MANEUVERS: f64 = 2.5;
+/// Largest acceleration of another aircraft in turns, climbs and speed: a quarter of its weight.
+const MAX_ACCELERATION_M_S2: f64 = 2.5;
 
 /// Prediction time for foreign traffic.
-const TRAFFIC_FORESEEN: Duration = Duration::from_secs(10);
+const TRAFFIC_PREDICTION_TIME: Duration = Duration::from_secs(10);
 
-/// Assumed speed of an aircraft that reports none, meters per second: 1.5 times that of most that fly low.
-const FLIES: f64 = 100.0;
+/// Assumed speed of an aircraft that reports none: 1.5 times that of most that fly low.
+const ASSUMED_SPEED_M_S: f64 = 100.0;
 
-/// Its assumed climb and sink rate, meters per second.
-const CLIMBS: f64 = 15.0;
+/// Its assumed climb and sink rate.
+const ASSUMED_CLIMB_M_S: f64 = 15.0;
 
 /// Prediction time for a vehicle that Skein does not fly: others need it to stop or to climb out of its way.
-pub(super) const FORESEEN: Duration = Duration::from_secs(6);
+pub(super) const PREDICTION_TIME: Duration = Duration::from_secs(6);
 
-/// Apparent speed of a holding vehicle between two reports, meters per second.
-const NOISE: f64 = 1.0;
+/// Apparent speed of a holding vehicle between two reports.
+const SPEED_NOISE_M_S: f64 = 1.0;
 
-/// Largest deviation from its observed line within that time, meters.
-const TURNS: f64 = 5.0;
+/// Largest deviation from its observed line within that time.
+const MAX_TURN_DEVIATION_M: f64 = 5.0;
 
 /// From ADSB_VEHICLE (246).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,15 +45,18 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Where it may be from now until [`TRAFFIC_FORESEEN`].
+    /// Where it may be from now until [`TRAFFIC_PREDICTION_TIME`].
     pub(crate) fn volume(&self, now: Moment) -> Volume {
-        let until = now.since(self.heard).saturating_add(TRAFFIC_FORESEEN).as_secs_f64();
+        let until = now
+            .since(self.heard)
+            .saturating_add(TRAFFIC_PREDICTION_TIME)
+            .as_secs_f64();
         let [east, north] = self.velocity.unwrap_or_default();
         let there = self.at.shifted(east * until, north * until);
         let there = there.at_height(self.at.up + self.climb.unwrap_or_default() * until);
-        let turns = 0.5 * MANEUVERS * until * until;
-        let flies = self.velocity.map_or(FLIES, |_| 0.0);
-        let climbs = self.climb.map_or(CLIMBS, |_| 0.0);
+        let turns = 0.5 * MAX_ACCELERATION_M_S2 * until * until;
+        let flies = self.velocity.map_or(ASSUMED_SPEED_M_S, |_| 0.0);
+        let climbs = self.climb.map_or(ASSUMED_CLIMB_M_S, |_| 0.0);
         let over_ground = self.accuracy.horizontal.0 + turns + flies * until;
         let in_height = self.accuracy.vertical.0 + turns + climbs * until;
         Volume::Tubes(vec![Tube::around(&[self.at, there], over_ground, in_height, in_height)])
@@ -62,7 +65,7 @@ impl Traffic {
 
 /// Where a vehicle that Skein does not fly may be now and shortly, from its place `at` at time `then`.
 pub(super) fn drift(at: Local, margin: Margin, then: Moment, now: Moment, rules: &Rules) -> Tube {
-    let time = now.since(then).saturating_add(AHEAD).as_secs_f64();
+    let time = now.since(then).saturating_add(ORDER_DELAY).as_secs_f64();
     let over_ground = margin.horizontal.0 + rules.fastest.0 * time;
     let in_height = margin.vertical.0 + rules.climbs.0 * time;
     Tube::around(&[at], over_ground, in_height, in_height)
@@ -77,16 +80,16 @@ pub(super) struct Heard {
     pub(super) velocity: [f64; 3],
 }
 
-/// Where a vehicle that flies on as observed will be until [`FORESEEN`]. `turns`: somebody flies it; else it drifts, and its observed place
+/// Where a vehicle that flies on as observed will be until [`PREDICTION_TIME`]. `turns`: somebody flies it; else it drifts, and its observed place
 /// is its place.
 pub(super) fn flies_on(last: &Heard, turns: bool, rules: &Rules, now: Moment) -> Tube {
-    let time = now.since(last.heard).saturating_add(FORESEEN).as_secs_f64();
-    let speed = |speed: f64| if speed.abs() < NOISE { 0.0 } else { speed };
+    let time = now.since(last.heard).saturating_add(PREDICTION_TIME).as_secs_f64();
+    let speed = |speed: f64| if speed.abs() < SPEED_NOISE_M_S { 0.0 } else { speed };
     let [east, north, up] = last.velocity.map(|one| speed(one) * time);
     let there = last.at.shifted(east, north).at_height(last.at.up + up);
     let margin = last.margin;
     let (over_ground, in_height) = if turns {
-        (margin.horizontal.0 + TURNS, margin.vertical.0)
+        (margin.horizontal.0 + MAX_TURN_DEVIATION_M, margin.vertical.0)
     } else {
         (
             margin.horizontal.0 - rules.off_by.horizontal.0,
@@ -139,7 +142,7 @@ pub(super) fn descending(last: &Heard, home: Local) -> Volume {
 }
 
 /// Beyond this share of the distance from home, the airspace's radius is counted all the way home.
-const WIDE: f64 = 0.9;
+const WIDE_SHARE: f64 = 0.9;
 
 /// The level part of a return: straight home from the hold, or from anywhere in the airspace around it, at the altitude of its return or
 /// its own if higher.
@@ -156,7 +159,7 @@ pub(super) fn level_home(hold: &Route, home: Local, return_height: f64, margin: 
     let (from, home) = (end.at_height(top), home.at_height(top));
     let far = from.over_ground(home);
     let share = wide / far;
-    if wide == 0.0 || far == 0.0 || share > WIDE {
+    if wide == 0.0 || far == 0.0 || share > WIDE_SHARE {
         return vec![level(&[from, home], wide)];
     }
     // From home, the two tangents to the airspace, up to beside its middle.

@@ -5,7 +5,7 @@
 //!   any --its agent has taken the order and is down--> Ground;  any --its agent has let go of it--> Other
 //!   any --its agent flies, or is to take off for, a plan that is not known here--> Unplanned --the plan is known--> Air
 
-use super::beyond::{FORESEEN, Heard, back_to, descending, drift, failsafe, flies_on, returning};
+use super::beyond::{Heard, PREDICTION_TIME, back_to, descending, drift, failsafe, flies_on, returning};
 use super::index::Key;
 use super::{Around, Margin, Route, Rules, Tube, Volume};
 use model::geo::Local;
@@ -15,17 +15,17 @@ use model::units::Meters;
 use std::time::Duration;
 
 /// Longest time of a report and an order together, when all is well.
-const FOLLOWS: Duration = Duration::from_secs(2);
+const ORDER_LATENCY: Duration = Duration::from_secs(2);
 
-/// Least deceleration after an order to stop, m/s²: ArduCopter's WPNAV_ACCEL is 2.5, PX4's MPC_ACC_HOR 3.
-const BRAKES: f64 = 2.0;
+/// Least deceleration after an order to stop: ArduCopter's WPNAV_ACCEL is 2.5, PX4's MPC_ACC_HOR 3.
+const MIN_BRAKING_M_S2: f64 = 2.0;
 
-/// Least stopping distance, meters: nearer, it would have to turn back.
-const LEAST_STOP: f64 = 3.0;
+/// Least stopping distance: nearer, it would have to turn back.
+const MIN_STOP_M: f64 = 3.0;
 
 /// A vehicle that left a program's airspace has stopped at this speed between two reports, meters per second: its claim's margin covers the
 /// rest.
-const STOPPED: f64 = 1.0;
+const STOPPED_SPEED_M_S: f64 = 1.0;
 
 /// Only its agent keeps a lent vehicle in its airspace. After this silence that agent may have ended: reports come once a second.
 const LENT_HEARD_WITHIN: Duration = Duration::from_secs(2);
@@ -104,13 +104,13 @@ impl Heard {
     /// Stopping distance from the order to stop, meters.
     fn to_stop(&self) -> f64 {
         let speed = self.speed();
-        LEAST_STOP + speed * FOLLOWS.as_secs_f64() + speed * speed / (2.0 * BRAKES)
+        MIN_STOP_M + speed * ORDER_LATENCY.as_secs_f64() + speed * speed / (2.0 * MIN_BRAKING_M_S2)
     }
 }
 
 /// `None` for reports too far apart in time.
 fn velocity(from: Local, to: Local, time: Duration) -> Option<[f64; 3]> {
-    if time.is_zero() || time > FORESEEN {
+    if time.is_zero() || time > PREDICTION_TIME {
         return None;
     }
     let far = [to.east - from.east, to.north - from.north, to.up - from.up];
@@ -292,7 +292,7 @@ impl Claim {
             velocity: velocity.unwrap_or_default(),
         });
         // Unknown velocity is not stopped: a vehicle that flew to and fro may be back at its place.
-        let has_stopped = left_before && shown.is_some_and(|shown| speed(shown) <= STOPPED);
+        let has_stopped = left_before && shown.is_some_and(|shown| speed(shown) <= STOPPED_SPEED_M_S);
         let stays = matches!(&self.state, State::Air { way, .. } if way.room().is_some());
         let is_down = matches!(self.state, State::Ground(_));
         self.leaving = left.filter(|_| !stays && !is_down && !has_stopped);
@@ -357,7 +357,7 @@ impl Claim {
         let last = self.last.as_ref()?;
         match &self.state {
             State::Air { way, .. } if self.unsteady(now, rules).is_none() => {
-                let far = last.to_stop() + last.speed() * FORESEEN.as_secs_f64();
+                let far = last.to_stop() + last.speed() * PREDICTION_TIME.as_secs_f64();
                 Some(way.first(far).volume(last.margin))
             }
             State::Air { .. } | State::Other { .. } | State::Unplanned { in_air: true, .. } => {
@@ -383,7 +383,7 @@ impl Claim {
         if !self.is_wide(rules) || self.unsteady(now, rules).is_some() {
             return None;
         }
-        let far = last.to_stop() + last.speed() * FORESEEN.as_secs_f64();
+        let far = last.to_stop() + last.speed() * PREDICTION_TIME.as_secs_f64();
         // The margin of the other covers wind and control.
         let accuracy = Margin {
             horizontal: Meters(last.margin.horizontal.0 - rules.off_by.horizontal.0),

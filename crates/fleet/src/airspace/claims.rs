@@ -15,8 +15,8 @@ use model::time::Moment;
 use model::traffic::has_address;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A route leads nearer to a danger if by more than this, meters.
-const NEARER: f64 = 1.0;
+/// Approach from which on a route leads nearer to a danger.
+const DANGER_APPROACH_M: f64 = 1.0;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Owner {
@@ -381,7 +381,9 @@ impl Claims {
         };
         let off = |route: &Route| route.volume(entry.margin(&self.rules)).off(there, &self.rules);
         let held = off(&Route::hold(stop.end()));
-        entry.rest(&stop).is_some_and(|rest| off(&rest) < held - NEARER)
+        entry
+            .rest(&stop)
+            .is_some_and(|rest| off(&rest) < held - DANGER_APPROACH_M)
     }
 
     /// The part of its route on which a vehicle can stop; `None` for one that flies no route in full knowledge of its agent, and for one

@@ -10,24 +10,24 @@ use model::time::Moment;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Altitudes above its own are tried at this interval, meters, and so many of them.
-const STEP: f64 = 3.0;
-const STEPS: u8 = 24;
+const ALTITUDE_STEP_M: f64 = 3.0;
+const ALTITUDE_STEPS: u8 = 24;
 
-/// Clearance after stepping aside, meters: with less it would have to again when the other wavers.
-const CLEAR_BY: f64 = 2.0;
+/// Clearance after stepping aside: with less it would have to again when the other wavers.
+const SIDESTEP_CLEARANCE_M: f64 = 2.0;
 
-/// Vehicles at one altitude are reported up to this far apart, meters: nobody flees downward from one that only seems a little above.
-const LEVEL: f64 = 2.0;
+/// Vehicles at one altitude are reported up to this far apart: nobody flees downward from one that only seems a little above.
+const LEVEL_EPSILON_M: f64 = 2.0;
 
 /// Latest begin of a climb after a report of another, and its least rate, meters per second.
-const CLIMBS_AFTER: f64 = 3.0;
-const CLIMBS_AT: f64 = 2.0;
+const CLIMB_BEGINS_WITHIN_S: f64 = 3.0;
+const MIN_CLIMB_M_S: f64 = 2.0;
 
-/// One that climbs faster than this is not at one altitude with any other, meters per second.
-const NOT_LEVEL: f64 = 1.0;
+/// A vehicle that climbs faster than this is not at one altitude with any other.
+const LEVEL_MAX_CLIMB_M_S: f64 = 1.0;
 
-/// Assumed speed of a pilot's vehicle that was observed to hold still, meters per second.
-const LEAST_SPEED: f64 = 2.0;
+/// Assumed speed of a pilot's vehicle that was observed to hold still.
+const ASSUMED_PILOT_SPEED_M_S: f64 = 2.0;
 
 /// How a vehicle makes way for another that may come too near.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,8 +86,8 @@ impl Claims {
             // Its way leads away; and a silent vehicle, or one that is not ours to move, cannot be asked.
             return Avoidance::Stay;
         };
-        (1..=STEPS)
-            .map(|steps| at.up + f64::from(steps) * STEP)
+        (1..=ALTITUDE_STEPS)
+            .map(|steps| at.up + f64::from(steps) * ALTITUDE_STEP_M)
             .take_while(|height| *height <= ceiling)
             .filter_map(|height| Route::through([at, at.at_height(height)]).ok())
             .find(|route| allowed(vehicle, route).is_ok() && self.leads_away(vehicle, route))
@@ -105,13 +105,14 @@ impl Claims {
             let leaves_one = |altitude: f64| (end.up - start.up) * (start.up - altitude) >= 0.0;
             let leaves = altitudes.is_some_and(|all| all.into_iter().all(leaves_one));
             // A vehicle that keeps its place comes no nearer meanwhile.
-            let beside = self.is_wide(owner) && altitudes.is_some_and(|[_, highest]| highest - start.up <= LEVEL);
+            let beside =
+                self.is_wide(owner) && altitudes.is_some_and(|[_, highest]| highest - start.up <= LEVEL_EPSILON_M);
             leaves || (end.up > start.up && (beside || self.climbs_before(owner, start)))
         };
         upright
             && !near.is_empty()
             && near.iter().all(away)
-            && self.clear_as_foreseen(vehicle, end, CLEAR_BY)
+            && self.clear_as_foreseen(vehicle, end, SIDESTEP_CLEARANCE_M)
             && self.in_the_way(vehicle, route).is_subset(&near)
     }
 }
@@ -150,13 +151,13 @@ impl Claims {
             return false;
         };
         let (gap, distance) = (at.up - start.up, at.over_ground(start));
-        let speed = east.hypot(north).max(LEAST_SPEED);
-        let comes = |climb: f64| (CLIMBS_AFTER + climb / CLIMBS_AT) * speed;
+        let speed = east.hypot(north).max(ASSUMED_PILOT_SPEED_M_S);
+        let comes = |climb: f64| (CLIMB_BEGINS_WITHIN_S + climb / MIN_CLIMB_M_S) * speed;
         // The way of a return is known: one some meters higher is climbed past in time or not at all.
-        let level = (gap <= LEVEL || self.is_returning(other)) && up <= NOT_LEVEL;
+        let level = (gap <= LEVEL_EPSILON_M || self.is_returning(other)) && up <= LEVEL_MAX_CLIMB_M_S;
         let rules = self.rules();
         let clears = distance - comes(gap + rules.separation.vertical.0) >= rules.pitch().horizontal.0;
-        let gains = gap <= LEVEL && distance >= comes(2.0 * gap.max(0.0));
+        let gains = gap <= LEVEL_EPSILON_M && distance >= comes(2.0 * gap.max(0.0));
         level && (clears || gains)
     }
 }

@@ -5,11 +5,11 @@
 use super::{Margin, Tube, Volume};
 use model::geo::Local;
 
-/// Places nearer than this are one, meters.
-const SAME: f64 = 0.01;
+/// Places nearer than this are one.
+const POSITION_EPSILON_M: f64 = 0.01;
 
-/// The altitude of a home wanders by no more than this, meters.
-const HOME_WANDERS: f64 = 0.5;
+/// The altitude of a home wanders by no more than this.
+const HOME_ALTITUDE_DRIFT_M: f64 = 0.5;
 
 /// A route of one place is a hold.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,10 +52,10 @@ impl Route {
             }
             if let Some(last) = kept.last() {
                 let (ground, height) = (last.over_ground(place), (last.up - place.up).abs());
-                if ground < SAME && height < SAME {
+                if ground < POSITION_EPSILON_M && height < POSITION_EPSILON_M {
                     continue;
                 }
-                if ground >= SAME && height >= SAME {
+                if ground >= POSITION_EPSILON_M && height >= POSITION_EPSILON_M {
                     return Err(BadRoute::Slanted(kept.len() - 1));
                 }
             }
@@ -77,7 +77,9 @@ impl Route {
             if !place.is_finite() {
                 return Err(BadRoute::NotFinite(i));
             }
-            let same = |last: &Local| last.over_ground(place) < SAME && (last.up - place.up).abs() < SAME;
+            let same = |last: &Local| {
+                last.over_ground(place) < POSITION_EPSILON_M && (last.up - place.up).abs() < POSITION_EPSILON_M
+            };
             if !kept.last().is_some_and(same) {
                 kept.push(place);
             }
@@ -124,8 +126,11 @@ impl Route {
             return false;
         }
         let last = self.end();
-        let upright = self.places.iter().all(|place| place.over_ground(last) < SAME);
-        upright && (last.up - end.up).abs() <= HOME_WANDERS
+        let upright = self
+            .places
+            .iter()
+            .all(|place| place.over_ground(last) < POSITION_EPSILON_M);
+        upright && (last.up - end.up).abs() <= HOME_ALTITUDE_DRIFT_M
     }
 
     /// All of it when it is not longer.
@@ -139,7 +144,7 @@ impl Route {
             let length = leg.length();
             if length > left {
                 let stop = leg.at(left / length);
-                places.extend((left >= SAME).then_some(stop));
+                places.extend((left >= POSITION_EPSILON_M).then_some(stop));
                 return Self::of(places);
             }
             places.extend((length > 0.0).then_some(leg.to));
@@ -198,7 +203,9 @@ impl Route {
         let mut places = vec![legs[now].nearest(at)];
         for place in self.places.iter().skip(now + 1).copied() {
             let last = places.len() - 1;
-            if places[last].over_ground(place) < SAME && (places[last].up - place.up).abs() < SAME {
+            if places[last].over_ground(place) < POSITION_EPSILON_M
+                && (places[last].up - place.up).abs() < POSITION_EPSILON_M
+            {
                 places[last] = place;
             } else {
                 places.push(place);

@@ -1,6 +1,6 @@
 //! Sightings of foreign aircraft, each by the vehicle that reports it.
 //!
-//! Owns: which are kept. No report removes what another vehicle receives (invariant 18), and no reporter has more than [`MOST_OF_ONE`]: an
+//! Owns: which are kept. No report removes what another vehicle receives (invariant 18), and no reporter has more than [`MAX_AIRCRAFT_PER_REPORTER`]: an
 //! agent that invents aircraft costs others no more time than that.
 
 use model::ids::NodeName;
@@ -8,7 +8,7 @@ use model::time::Moment;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Aircraft kept of one reporter: the last heard.
-pub const MOST_OF_ONE: usize = 32;
+pub const MAX_AIRCRAFT_PER_REPORTER: usize = 32;
 
 /// By the ICAO address of the aircraft.
 #[derive(Clone, Debug)]
@@ -39,7 +39,10 @@ impl<T> Sightings<T> {
     /// Replaces the reporter's last sighting; returns what is dropped: that one, or the oldest of a reporter of too many.
     pub fn put(&mut self, (icao, reporter): (u32, &NodeName), heard: Moment, what: T) -> Option<T> {
         let before = self.remove(icao, reporter).or_else(|| {
-            let all = self.by.get(reporter).filter(|all| all.len() >= MOST_OF_ONE)?;
+            let all = self
+                .by
+                .get(reporter)
+                .filter(|all| all.len() >= MAX_AIRCRAFT_PER_REPORTER)?;
             let heard = |icao: &u32| self.last(*icao, reporter).map(|(heard, _)| *heard);
             let oldest = *all.iter().min_by_key(|icao| heard(icao))?;
             self.remove(oldest, reporter)
@@ -114,8 +117,8 @@ mod tests {
             .collect();
         assert_eq!(of_liar, (968..1000).collect::<Vec<_>>());
         assert_eq!(sightings.of(7).collect::<Vec<_>>(), [&0]);
-        assert_eq!(sightings.aircraft().count(), MOST_OF_ONE + 1);
-        assert_eq!(sightings.forget_before(second(999.0)).len(), MOST_OF_ONE);
+        assert_eq!(sightings.aircraft().count(), MAX_AIRCRAFT_PER_REPORTER + 1);
+        assert_eq!(sightings.forget_before(second(999.0)).len(), MAX_AIRCRAFT_PER_REPORTER);
         assert_eq!(sightings.all().count(), 1);
     }
 }

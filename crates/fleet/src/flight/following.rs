@@ -20,10 +20,10 @@ pub const REACHED_WITHIN: f64 = 15.0;
 /// In altitude, meters.
 pub const REACHED_WITHIN_HEIGHT: f64 = 10.0;
 /// How long a position counts: the autopilot's message may be a repeated one.
-const TRAIL: Duration = Duration::from_secs(8);
+const POSITION_AGE_LIMIT: Duration = Duration::from_secs(8);
 /// Longest interval of positions with a straight line between: a fast vehicle passes a place between two reports.
-const BETWEEN: Duration = Duration::from_secs(2);
-const MOST_POSITIONS: usize = 80;
+const MAX_POSITION_INTERVAL: Duration = Duration::from_secs(2);
+const MAX_POSITIONS: usize = 80;
 
 /// One vehicle on the rest of a plan.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -95,11 +95,11 @@ impl Following {
             return;
         }
         self.trail.push_back(position);
-        while self.trail.len() > MOST_POSITIONS
+        while self.trail.len() > MAX_POSITIONS
             || self
                 .trail
                 .front()
-                .is_some_and(|first| position.at.since(first.at) > TRAIL)
+                .is_some_and(|first| position.at.since(first.at) > POSITION_AGE_LIMIT)
         {
             self.trail.pop_front();
         }
@@ -181,11 +181,14 @@ impl Following {
             };
             (seen.at, [east, north, up])
         };
-        let lately = self.trail.iter().filter(|seen| now.since(seen.at) <= TRAIL);
+        let lately = self
+            .trail
+            .iter()
+            .filter(|seen| now.since(seen.at) <= POSITION_AGE_LIMIT);
         let mut before: Option<(Moment, [f64; 3])> = None;
         lately.map(from_place).any(|(at, point)| {
             let from = before.replace((at, point));
-            let from = from.filter(|(then, _)| at.since(*then) <= BETWEEN);
+            let from = from.filter(|(then, _)| at.since(*then) <= MAX_POSITION_INTERVAL);
             is_there(nearest(from.map_or(point, |(_, from)| from), point))
         })
     }

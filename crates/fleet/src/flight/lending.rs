@@ -21,21 +21,21 @@ pub const SET_POINTS_WITHIN: Duration = Duration::from_millis(500);
 /// Age limit of a position.
 const POSITION_WITHIN: Duration = Duration::from_millis(1500);
 
-/// From the decision to stop until the vehicle brakes, seconds.
-const FOLLOWS_S: f64 = 0.7;
+/// From the decision to stop until the vehicle brakes.
+const REACTION_S: f64 = 0.7;
 
-/// Least deceleration over ground and upright, m/s².
-const BRAKES: (f64, f64) = (2.0, 1.5);
+/// Least deceleration over ground and upright.
+const MIN_BRAKING_M_S2: (f64, f64) = (2.0, 1.5);
 
 /// Largest acceleration from the last position until it brakes, over ground and upright, m/s², unless a velocity is requested: a PX4
 /// follows one as hard as it can.
-const GAINS: (f64, f64) = (2.5, 1.0);
+const GAINS_M_S2: (f64, f64) = (2.5, 1.0);
 
-/// Largest acceleration by any autopilot, m/s²: half upright, or falling.
-const HARDEST: f64 = 10.0;
+/// Largest acceleration by any autopilot: half upright, or falling.
+const MAX_ACCELERATION_M_S2: f64 = 10.0;
 
-/// Noise of its position estimate over ground and upright, meters.
-const SPARE_M: (f64, f64) = (2.0, 1.0);
+/// Noise of its position estimate over ground and upright.
+const POSITION_NOISE_M: (f64, f64) = (2.0, 1.0);
 
 /// Speed of a stopped vehicle over ground and upright, meters per second: the same as for claims (`fleet::airspace`).
 const STOPPED_M_S: f64 = 1.0;
@@ -122,17 +122,17 @@ impl Question<'_> {
             return false;
         };
         // The program's set-points count from the last position until the stop does.
-        let until_brakes = FOLLOWS_S + age.as_secs_f64();
+        let until_brakes = REACTION_S + age.as_secs_f64();
         let stops = |speed: f64, asked: f64, gains: f64, brakes: f64| {
             // NaN counts as the fastest.
-            let asked = asked.min(speed + HARDEST * until_brakes);
+            let asked = asked.min(speed + MAX_ACCELERATION_M_S2 * until_brakes);
             let gained = speed + gains * until_brakes;
             let fastest = gained.max(asked);
             f64::max((speed + gained) / 2.0, asked) * until_brakes + fastest * fastest / (2.0 * brakes)
         };
         let asked = self.program.asked;
-        let over_ground = stops(over_ground, asked.0, GAINS.0, BRAKES.0) + SPARE_M.0;
-        let upright = stops(upright, asked.1, GAINS.1, BRAKES.1) + SPARE_M.1;
+        let over_ground = stops(over_ground, asked.0, GAINS_M_S2.0, MIN_BRAKING_M_S2.0) + POSITION_NOISE_M.0;
+        let upright = stops(upright, asked.1, GAINS_M_S2.1, MIN_BRAKING_M_S2.1) + POSITION_NOISE_M.1;
         let Some((wide, high)) = route.depth(&here) else {
             return false;
         };

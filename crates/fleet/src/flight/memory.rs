@@ -31,13 +31,13 @@ pub enum StepKind {
     Stop,
 }
 
-const KINDS: usize = 14;
+const STEP_KINDS: usize = 14;
 
 /// Set-points already sent may reach the autopilot this long after the program is cut off, and move the vehicle once more.
-const COMES_LATE: Duration = Duration::from_millis(1200);
+const LATE_SET_POINTS_FOR: Duration = Duration::from_millis(1200);
 
 /// Time off the end of its route after which it is ordered there again.
-const DRIFTS_FOR: Duration = Duration::from_secs(10);
+const DRIFT_REORDER_AFTER: Duration = Duration::from_secs(10);
 
 /// Distance from home over ground within which it lands at home, meters: hovering vehicles drift by less.
 pub(super) const OVER_HOME_M: f64 = 3.0;
@@ -48,11 +48,11 @@ const OUT_AGAIN_M: f64 = 20.0;
 /// Time without progress to the next place after which it is ordered there again.
 const STALLED_AFTER: Duration = Duration::from_secs(8);
 
-/// Smallest progress, meters.
-const NEARER: f64 = 0.5;
+/// Smallest progress.
+const MIN_PROGRESS_M: f64 = 0.5;
 
 /// An autopilot's text about an order comes within this time.
-const SAID_WITHIN: Duration = Duration::from_millis(1500);
+const TEXT_WITHIN: Duration = Duration::from_millis(1500);
 
 /// Time after an arm command in which the vehicle may turn out to be armed: the command's life, and a HEARTBEAT (1 Hz) that shows it.
 pub const ARM_MAY_SHOW_FOR: Duration = ARM_LIFE.saturating_add(Duration::from_secs(3));
@@ -102,7 +102,7 @@ struct Tries {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Memory {
-    tries: [Tries; KINDS],
+    tries: [Tries; STEP_KINDS],
     arm: Option<ArmSent>,
     armed_by_us: bool,
     /// When the arm command was sent by which it is armed.
@@ -447,7 +447,7 @@ impl Memory {
     }
 
     pub fn received(&mut self, text: &str, now: Moment) {
-        if let Some(asked) = self.asked.as_mut().filter(|asked| now.since(asked.at) <= SAID_WITHIN) {
+        if let Some(asked) = self.asked.as_mut().filter(|asked| now.since(asked.at) <= TEXT_WITHIN) {
             text.trim().clone_into(&mut asked.so_far.words);
         }
     }
@@ -455,7 +455,8 @@ impl Memory {
     /// Whether it has held a little off the end of its route for some time: an autopilot's position estimate shifts after it accepted the
     /// place.
     pub fn drifts(&self, now: Moment) -> bool {
-        self.drifts_since.is_some_and(|since| now.since(since) >= DRIFTS_FOR)
+        self.drifts_since
+            .is_some_and(|since| now.since(since) >= DRIFT_REORDER_AFTER)
     }
 
     /// ArduPilot's RTL_ALT_FINAL above 0, PX4's RTL_LAND_DELAY below 0.
@@ -486,7 +487,7 @@ impl Memory {
         };
         let away = HomeShift::between(position.at, home, 0.0).over_ground_m();
         Some(match () {
-            () if ends_at_home(route, vehicle) && away < nearest - NEARER => (away, now),
+            () if ends_at_home(route, vehicle) && away < nearest - MIN_PROGRESS_M => (away, now),
             () if away > nearest + OUT_AGAIN_M => (away, at),
             () => (nearest, at),
         })
@@ -528,7 +529,7 @@ impl Memory {
         self.drifts_since = None;
         let distance = place.distance(&position);
         let before = self.nearest.filter(|(of, ..)| *of == progress);
-        if before.is_none_or(|(_, nearest, _)| distance < nearest - NEARER) {
+        if before.is_none_or(|(_, nearest, _)| distance < nearest - MIN_PROGRESS_M) {
             (self.nearest, self.asked) = (Some((progress, distance, now)), None);
         }
         Following::Route
@@ -628,7 +629,7 @@ impl Memory {
             self.nearest = self.nearest.map(|(of, distance, _)| (of, distance, now));
         }
         if kind == StepKind::Stop && *outcome == Outcome::Accepted {
-            self.to_stop = self.to_stop.filter(|since| now.since(*since) < COMES_LATE);
+            self.to_stop = self.to_stop.filter(|since| now.since(*since) < LATE_SET_POINTS_FOR);
             // It holds here, and the place of before is still to be flown to.
             self.place_agreed = None;
         }

@@ -10,8 +10,8 @@ use model::time::Moment;
 use model::trace::{Part, Span, Subject};
 use model::vehicle::FlightTruth;
 
-/// More waiting spans would mean that nothing takes them.
-const MOST: usize = 32;
+/// More would mean that nothing takes them.
+const MAX_WAITING_SPANS: usize = 32;
 
 #[derive(Debug, Default)]
 pub struct TakeoffTrace {
@@ -109,7 +109,7 @@ impl TakeoffTrace {
     }
 
     fn end(&mut self, of: Subject, part: Part, (start, end): (Moment, Moment), fault: Option<String>) {
-        if self.ended.len() < MOST {
+        if self.ended.len() < MAX_WAITING_SPANS {
             self.ended.push(Span {
                 of,
                 part,

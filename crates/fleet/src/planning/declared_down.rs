@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Age limit of a declaration, and how far ahead it may be, as people's clocks differ: a later flight is another matter.
-pub const COUNTS_FOR: Duration = Duration::from_secs(600);
+pub const DECLARATION_AGE_LIMIT: Duration = Duration::from_secs(600);
 
 /// In this leadership.
 #[derive(Clone, Debug, Default)]
@@ -19,7 +19,7 @@ pub struct Declarations {
 }
 
 fn counts(at: Moment, now: Moment) -> bool {
-    now.since(at).max(at.since(now)) <= COUNTS_FOR
+    now.since(at).max(at.since(now)) <= DECLARATION_AGE_LIMIT
 }
 
 impl Declarations {

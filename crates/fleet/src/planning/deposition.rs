@@ -13,25 +13,25 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Agents that have to agree, or all where there are fewer.
-pub const ENOUGH: usize = 3;
+pub const MIN_AGREEING_AGENTS: usize = 3;
 
 /// Time of leading after which fewer are believed.
-pub const PATIENCE: Duration = Duration::from_secs(600);
+pub const FEWER_BELIEVED_AFTER: Duration = Duration::from_secs(600);
 
 /// Most terms to go up on the report of fewer.
-pub const STEP: u64 = 1000;
+pub const MAX_STEP_TERMS: u64 = 1000;
 
 /// Most terms to go up when enough agree: more than any Lease is renewed by hand or lost with, and far fewer than there are.
-pub const LEAP: u64 = 1 << 20;
+pub const MAX_LEAP_TERMS: u64 = 1 << 20;
 
-const MOST: usize = 4096;
+const MAX_NODES: usize = 4096;
 
 #[derive(Clone, Debug, Default)]
 pub struct TermReports(BTreeMap<NodeName, Term>);
 
 impl TermReports {
     pub fn add(&mut self, node: &NodeName, term: Term) {
-        if self.0.len() < MOST || self.0.contains_key(node) {
+        if self.0.len() < MAX_NODES || self.0.contains_key(node) {
             self.0.insert(node.clone(), term);
         }
     }
@@ -45,16 +45,16 @@ impl TermReports {
     pub fn believed(&self, ours: Term, nodes: usize, leading: Duration, raised: bool) -> Option<Term> {
         let mut reported: Vec<Term> = self.0.values().copied().collect();
         reported.sort_unstable_by(|a, b| b.cmp(a));
-        let needed = ENOUGH.min(nodes.max(1));
+        let needed = MIN_AGREEING_AGENTS.min(nodes.max(1));
         let within = |term: Term, most: u64| Term(term.0.min(ours.0.saturating_add(most)));
-        let patient = leading >= PATIENCE;
+        let patient = leading >= FEWER_BELIEVED_AFTER;
         // What so many have received at least: one alone cannot name a higher one for them.
         if let Some(&agreed) = reported.get(needed - 1) {
-            let plausible = agreed.0.saturating_sub(ours.0) <= LEAP && !raised;
-            return (plausible || patient).then(|| within(agreed, LEAP));
+            let plausible = agreed.0.saturating_sub(ours.0) <= MAX_LEAP_TERMS && !raised;
+            return (plausible || patient).then(|| within(agreed, MAX_LEAP_TERMS));
         }
         let lowest = reported.last().filter(|_| patient)?;
-        Some(within(*lowest, STEP))
+        Some(within(*lowest, MAX_STEP_TERMS))
     }
 }
 
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn one_of_many_is_not_believed_and_cannot_repeat_itself_into_it() {
-        assert_eq!(believed(&[], 10, PATIENCE), None);
+        assert_eq!(believed(&[], 10, FEWER_BELIEVED_AFTER), None);
         assert_eq!(believed(&[("a", 9)], 10, SOON), None);
         assert_eq!(believed(&[("a", 9), ("a", 10), ("a", 11)], 10, SOON), None);
     }
@@ -104,20 +104,28 @@ mod tests {
 
     #[test]
     fn one_alone_is_believed_after_a_while_and_by_a_step_at_a_time() {
-        assert_eq!(believed(&[("a", 57)], 10, PATIENCE), Some(Term(57)));
-        assert_eq!(believed(&[("a", 2_000_000_000)], 10, PATIENCE), Some(Term(1 + STEP)));
+        assert_eq!(believed(&[("a", 57)], 10, FEWER_BELIEVED_AFTER), Some(Term(57)));
+        assert_eq!(
+            believed(&[("a", 2_000_000_000)], 10, FEWER_BELIEVED_AFTER),
+            Some(Term(1 + MAX_STEP_TERMS))
+        );
     }
 
     #[test]
     fn three_captured_agents_that_claim_the_last_term_depose_nobody_at_once() {
         let captured = [("a", TOP), ("b", TOP), ("c", TOP)];
         assert_eq!(believed(&captured, 10, SOON), None, "it is too far to be true");
-        assert_eq!(believed(&captured, 10, PATIENCE), Some(Term(1 + LEAP)));
+        assert_eq!(
+            believed(&captured, 10, FEWER_BELIEVED_AFTER),
+            Some(Term(1 + MAX_LEAP_TERMS))
+        );
         let (mut ours, mut spent) = (Term(1), Duration::ZERO);
         while spent < Duration::from_secs(10 * 24 * 3600) {
-            let next = reports(&captured).believed(ours, 10, PATIENCE, true).unwrap();
+            let next = reports(&captured)
+                .believed(ours, 10, FEWER_BELIEVED_AFTER, true)
+                .unwrap();
             assert!(next.can_be() && next.next().can_be());
-            (ours, spent) = (next.next(), spent + PATIENCE);
+            (ours, spent) = (next.next(), spent + FEWER_BELIEVED_AFTER);
         }
         assert!(ours.next() > ours);
     }
@@ -127,7 +135,7 @@ mod tests {
         let next = reports(&[("a", 90), ("b", 90), ("c", 90)]);
         assert_eq!(next.believed(Term(58), 10, SOON, false), Some(Term(90)));
         assert_eq!(next.believed(Term(58), 10, SOON, true), None);
-        assert_eq!(next.believed(Term(58), 10, PATIENCE, true), Some(Term(90)));
+        assert_eq!(next.believed(Term(58), 10, FEWER_BELIEVED_AFTER, true), Some(Term(90)));
     }
 
     #[test]
@@ -154,6 +162,6 @@ mod tests {
         for number in 0..10_000 {
             many.add(&NodeName::parse(&format!("n{number}")).unwrap(), Term(9));
         }
-        assert_eq!(many.0.len(), MOST);
+        assert_eq!(many.0.len(), MAX_NODES);
     }
 }

@@ -23,7 +23,7 @@ pub use assign::assign;
 pub use fill::fill;
 
 use crate::airspace::Separation;
-use assign::WEIGHED;
+use assign::MAX_WEIGHED;
 use model::geo::{offset, shifted};
 use model::station::{Altitude, BadStation, Limits, Place, Station};
 use model::units::{Heading, Meters};
@@ -66,7 +66,7 @@ pub enum Shape {
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum BadFormation {
     /// More slots than can be matched in time.
-    #[error("{replicas} replicas are more than {WEIGHED} slots of one formation; use several Swarms")]
+    #[error("{replicas} replicas are more than {MAX_WEIGHED} slots of one formation; use several Swarms")]
     TooManySlots { replicas: usize },
     #[error("{replicas} replicas but {points} points; add points or lower spec.replicas")]
     TooFewPoints { replicas: usize, points: usize },
@@ -110,7 +110,7 @@ impl Formation {
         separation: Separation,
         limits: &Limits,
     ) -> Result<Vec<Station>, BadFormation> {
-        if replicas > WEIGHED {
+        if replicas > MAX_WEIGHED {
             return Err(BadFormation::TooManySlots { replicas });
         }
         let places = match self {

@@ -245,7 +245,7 @@ pub enum NoFence {
     TooLarge(String),
     #[error(
         "the fence needs {needed} vertices and circles, and {autopilot} holds {holds}; fewer would move its edge by more than {} m. Give the Geofences fewer vertices ({geofences})",
-        simplify::MOST_LOST
+        simplify::MAX_EDGE_MOVE_M
     )]
     TooMany {
         /// After simplification as far as possible.

@@ -28,7 +28,7 @@ pub const fn most_of_mission(parallelism: usize) -> usize {
     parallelism.saturating_mul(3)
 }
 
-const PAUSE: Backoff = Backoff {
+const CREATE_BACKOFF: Backoff = Backoff {
     first: Duration::from_secs(2),
     cap: Duration::from_secs(60),
 };
@@ -37,8 +37,8 @@ const PAUSE: Backoff = Backoff {
 pub fn pause(made_in_vain: usize, most: usize) -> Duration {
     match u32::try_from(made_in_vain.saturating_sub(most)) {
         Ok(0) => Duration::ZERO,
-        Ok(failures) => PAUSE.delay(failures, 1.0),
-        Err(_) => PAUSE.cap,
+        Ok(failures) => CREATE_BACKOFF.delay(failures, 1.0),
+        Err(_) => CREATE_BACKOFF.cap,
     }
 }
 

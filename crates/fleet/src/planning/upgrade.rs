@@ -25,10 +25,10 @@ pub const MIN_HOLD: Duration = Duration::from_secs(3);
 pub const MAX_HOLD: Duration = Duration::from_secs(15);
 
 /// Time before a released node is chosen again.
-pub const REST: Duration = Duration::from_secs(60);
+pub const RECHOSEN_AFTER: Duration = Duration::from_secs(60);
 
 /// Time that a new agent must be connected and receive its vehicle. One that crashes early is not back.
-pub const STEADY: Duration = Duration::from_secs(15);
+pub const STEADY_AFTER: Duration = Duration::from_secs(15);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
@@ -115,7 +115,7 @@ impl Upgrade {
     }
 
     fn rest(&mut self, node: &NodeName, now: Moment) {
-        let until = now.plus(REST);
+        let until = now.plus(RECHOSEN_AFTER);
         self.0.insert(node.clone(), Work::Resting { until });
     }
 
@@ -208,7 +208,7 @@ impl Upgrade {
                 };
                 *back = back.or(Some(now)).filter(|_| well);
                 let ours = ended.is_some();
-                if back.is_some_and(|back| now.since(back) >= STEADY) {
+                if back.is_some_and(|back| now.since(back) >= STEADY_AFTER) {
                     self.0.remove(node);
                     plan.progress.extend(ours.then(|| Progress::Done(node.clone())));
                 } else if version == Some(Version::Outdated) && another {

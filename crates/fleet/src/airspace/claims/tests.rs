@@ -2,7 +2,7 @@
 
 mod lent;
 
-use super::super::sightings::MOST_OF_ONE;
+use super::super::sightings::MAX_AIRCRAFT_PER_REPORTER;
 use super::super::tests::{SHARP, at, holds, knowing, node, second, seen, vehicle};
 use super::super::{Doing, Traffic};
 use super::*;
@@ -631,7 +631,7 @@ fn the_ways_out_that_are_tried_are_counted_by_vehicles_and_not_by_aircraft() {
     };
     let dangers = claims.dangers(&|_| 1000.0, count, second(1.0));
     assert!(dangers.len() > 2, "{dangers:?}");
-    assert!(dangers.len() <= 2 * MOST_OF_ONE, "{}", dangers.len());
+    assert!(dangers.len() <= 2 * MAX_AIRCRAFT_PER_REPORTER, "{}", dangers.len());
     assert!(tried.get() <= 2 * 24, "{} ways were tried", tried.get());
 }
 

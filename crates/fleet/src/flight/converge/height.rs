@@ -5,8 +5,8 @@ use model::units::AltitudeAboveHome;
 use model::vehicle::{Mode, TRUTH_STALE_AFTER};
 use model::whereabouts::DRIFTS;
 
-/// Smallest difference of two desired altitudes, meters.
-const HEIGHTS_DIFFER: f64 = 0.05;
+/// Smallest difference of two desired altitudes.
+const ALTITUDE_EPSILON_M: f64 = 0.05;
 
 /// The step to a newly desired altitude. Altitudes drift by a meter or two, so the last order counts, not the position; only an agent
 /// without one, as after a restart, uses the position.
@@ -16,7 +16,7 @@ pub(super) fn another_height(s: &Situation<'_>, desired: AltitudeAboveHome) -> O
     // Home as before the flight: somebody may have moved it since.
     let above_home = s.vehicle.home.map(|home| AltitudeAboveHome(place.amsl.0 - home.0));
     let elsewhere = match s.memory.height() {
-        Some(height) => off(height, HEIGHTS_DIFFER),
+        Some(height) => off(height, ALTITUDE_EPSILON_M),
         None => off(above_home.unwrap_or(place.above_home), DRIFTS),
     };
     // A leader confirms it now, and the vehicle is in our mode.

@@ -175,5 +175,5 @@ fn what_nobody_takes_does_not_grow_for_ever() {
         trace.sent(StepKind::Arm, at(second));
         trace.answered(StepKind::Arm, &Outcome::NotSent, at(second));
     }
-    assert_eq!(trace.take().len(), MOST);
+    assert_eq!(trace.take().len(), MAX_WAITING_SPANS);
 }

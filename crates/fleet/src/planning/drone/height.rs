@@ -1,20 +1,20 @@
 //! Whether a vehicle is at its Drone's altitude, and whether it takes too long to get there.
 //!
-//!   Away --within DRIFTS--> There --asked for another altitude, or farther off than GUSTS--> Away
+//!   Away --within DRIFTS--> There --asked for another altitude, or farther off than GUST_TOLERANCE_M--> Away
 
 use model::time::Moment;
 use model::units::AltitudeAboveHome;
 use model::whereabouts::DRIFTS;
 use std::time::Duration;
 
-/// Distance at which a vehicle that held its altitude has left it, meters.
-const GUSTS: f64 = 6.0;
+/// Distance at which a vehicle that held its altitude has left it.
+const GUST_TOLERANCE_M: f64 = 6.0;
 
-/// Slowest intended climb or sink rate of an autopilot, meters per second: by default at least 1.
-const SLOWEST: f64 = 0.5;
+/// Slowest intended climb or sink rate of an autopilot: by default at least 1.
+const MIN_CLIMB_M_S: f64 = 0.5;
 
 /// Time besides the climb itself.
-const GRACE: Duration = Duration::from_secs(30);
+const CLIMB_GRACE: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Height {
@@ -43,7 +43,7 @@ impl Climb {
         let before = before.filter(|climb| climb.desired == desired);
         let off = distance(at, desired);
         let held = before.is_some_and(|climb| climb.away.is_none());
-        if off <= if held { GUSTS } else { DRIFTS } {
+        if off <= if held { GUST_TOLERANCE_M } else { DRIFTS } {
             return (Self { desired, away: None }, Height::There);
         }
         let (from, since) = before.and_then(|climb| climb.away).unwrap_or((at, now));
@@ -62,9 +62,9 @@ fn distance(a: AltitudeAboveHome, b: AltitudeAboveHome) -> f64 {
 }
 
 fn allowed(from: AltitudeAboveHome, desired: AltitudeAboveHome) -> Duration {
-    let way = Duration::try_from_secs_f64(distance(from, desired) / SLOWEST);
+    let way = Duration::try_from_secs_f64(distance(from, desired) / MIN_CLIMB_M_S);
     // NaN is never reached.
-    way.map_or(GRACE, |way| GRACE.saturating_add(way))
+    way.map_or(CLIMB_GRACE, |way| CLIMB_GRACE.saturating_add(way))
 }
 
 #[cfg(test)]
@@ -134,7 +134,7 @@ mod tests {
         let ten = AltitudeAboveHome(10.0);
         let (climb, height) = Climb::observe(None, ten, nothing, Moment::default());
         assert_eq!(height, Height::UnderWay);
-        let later = Moment::at(GRACE * 2);
+        let later = Moment::at(CLIMB_GRACE * 2);
         assert!(matches!(
             Climb::observe(Some(climb), ten, nothing, later).1,
             Height::NotReached { .. }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// Largest whole problem. In a larger one, vehicles at their slots keep them, and the rest must not exceed this: the time grows with its
 /// cube.
-pub const WEIGHED: usize = 1_200;
+pub const MAX_WEIGHED: usize = 1_200;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seeker {
@@ -22,20 +22,20 @@ pub struct Seeker {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0} vehicles and slots are to be matched again, more than {WEIGHED}; split the formation")]
+#[error("{0} vehicles and slots are to be matched again, more than {MAX_WEIGHED}; split the formation")]
 pub struct TooMany(pub usize);
 
 /// Vehicles by slot, as many as there are vehicles and slots, with the least total of squared distances. A vehicle leaves a slot that it
 /// holds only if that saves more than the square of `keep` for each that does so. Ties: the first vehicles by id, the lowest slots.
 ///
 /// # Errors
-/// [`TooMany`], see [`WEIGHED`].
+/// [`TooMany`], see [`MAX_WEIGHED`].
 pub fn assign<Id: Ord + Clone>(
     vehicles: &BTreeMap<Id, Seeker>,
     slots: &[Local],
     keep: Meters,
 ) -> Result<BTreeMap<usize, Id>, TooMany> {
-    let weighs_all = vehicles.len().max(slots.len()) <= WEIGHED;
+    let weighs_all = vehicles.len().max(slots.len()) <= MAX_WEIGHED;
     let mut holders: Vec<Option<&Id>> = vec![None; slots.len()];
     let mut seekers: Vec<(&Id, Seeker)> = Vec::new();
     for (id, seeker) in vehicles {
@@ -51,7 +51,9 @@ pub fn assign<Id: Ord + Clone>(
     let free = |(slot, place): (usize, &Local)| holders[slot].is_none().then_some((slot, *place));
     let open: Vec<(usize, Local)> = slots.iter().enumerate().filter_map(free).collect();
     let size = seekers.len().max(open.len());
-    if seekers.len().min(open.len()) > WEIGHED || seekers.len().saturating_mul(open.len()) > WEIGHED * WEIGHED * 4 {
+    if seekers.len().min(open.len()) > MAX_WEIGHED
+        || seekers.len().saturating_mul(open.len()) > MAX_WEIGHED * MAX_WEIGHED * 4
+    {
         return Err(TooMany(size));
     }
     for (seeker, slot) in matched(&seekers, &open, keep) {
@@ -69,7 +71,7 @@ fn squared(one: Local, other: Local) -> f64 {
 const UNIT: i64 = 1 << 24;
 
 /// Squared decimeters: no two points of a frame are farther apart. With [`UNIT`] it stays within 63 bits.
-const FARTHEST: f64 = 2.0e11;
+const MAX_DISTANCE_DM2: f64 = 2.0e11;
 
 fn matched<Id>(seekers: &[(&Id, Seeker)], open: &[(usize, Local)], keep: Meters) -> Vec<(usize, usize)> {
     if seekers.is_empty() || open.is_empty() {
@@ -101,7 +103,7 @@ fn matched<Id>(seekers: &[(&Id, Seeker)], open: &[(usize, Local)], keep: Meters)
         let leaves = seeker.holds.is_some_and(|held| held != slot);
         let square = squared(seeker.at, place) + if leaves { keep.0 * keep.0 } else { 0.0 };
         #[allow(clippy::cast_possible_truncation, reason = "it is bounded")]
-        let whole = (square * 100.0).round().min(FARTHEST) as i64;
+        let whole = (square * 100.0).round().min(MAX_DISTANCE_DM2) as i64;
         whole * UNIT
     };
     // Ranks choose among those that are not all needed; their sum stays below one unit of cost.

@@ -12,11 +12,11 @@ use model::station::{Limits, Place, Station};
 use model::units::{Meters, Wgs84};
 use std::collections::BTreeMap;
 
-/// Two requested places within this are the same, meters.
-const SAME: f64 = 0.05;
+/// Two requested places within this are the same.
+const PLACE_EPSILON_M: f64 = 0.05;
 
 /// Most Drones on the ground that are weighed: this runs at each reconcile.
-const WEIGHED_ON_GROUND: usize = 100;
+const MAX_WEIGHED_ON_GROUND: usize = 100;
 
 /// A Drone that is to have a slot: not one that is leaving or lost.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,7 +62,7 @@ pub fn fill(
     let (reliefs, mut free) = others(&holders, candidates);
 
     let waits = |holder: &&Option<usize>| holder.is_some_and(|one| !candidates[one].may_fly);
-    let weighs_all = holders.iter().filter(waits).count() <= WEIGHED_ON_GROUND;
+    let weighs_all = holders.iter().filter(waits).count() <= MAX_WEIGHED_ON_GROUND;
 
     // A Drone that has to move anyway, or has not taken off, is matched with the slots of all of these.
     let mut movers: BTreeMap<usize, Seeker> = BTreeMap::new();
@@ -103,7 +103,7 @@ fn is_at(candidate: &Candidate, slot: &Station) -> bool {
     candidate
         .station
         .as_ref()
-        .is_some_and(|station| station.is_where(slot, Meters(SAME)))
+        .is_some_and(|station| station.is_where(slot, Meters(PLACE_EPSILON_M)))
 }
 
 /// The holder of each slot: of those with that slot, one that is asked to hold there, or else the oldest.

@@ -215,8 +215,8 @@ proptest! {
 #[test]
 fn a_formation_has_no_more_slots_than_can_be_matched() {
     let line = around(Shape::Line);
-    assert!(slots(line, assign::WEIGHED).is_ok());
-    let why = slots(line, assign::WEIGHED + 1).unwrap_err();
+    assert!(slots(line, assign::MAX_WEIGHED).is_ok());
+    let why = slots(line, assign::MAX_WEIGHED + 1).unwrap_err();
     assert_eq!(
         why.to_string(),
         "1201 replicas are more than 1200 slots of one formation; use several Swarms"

@@ -6,7 +6,7 @@ use model::units::Wgs84;
 use model::vehicle::Autopilot;
 
 /// Margin for the flat plane, and for single precision in the autopilot.
-const SLACK: f64 = 1e-4;
+const RADIUS_SLACK_SHARE: f64 = 1e-4;
 
 /// The sphere on which an autopilot measures distances.
 #[derive(Clone, Copy, Debug)]
@@ -28,8 +28,8 @@ impl Measure {
     pub fn radius(self, center: Wgs84, radius: f64, side: Side) -> f64 {
         let shares = self.shares(center);
         match side {
-            Side::Inside => radius * (shares.0.min(shares.1) - SLACK),
-            Side::Outside => radius * (shares.0.max(shares.1) + SLACK),
+            Side::Inside => radius * (shares.0.min(shares.1) - RADIUS_SLACK_SHARE),
+            Side::Outside => radius * (shares.0.max(shares.1) + RADIUS_SLACK_SHARE),
         }
     }
 
@@ -37,8 +37,8 @@ impl Measure {
     pub fn true_radius(self, center: Wgs84, radius: f64, side: Side) -> f64 {
         let shares = self.shares(center);
         match side {
-            Side::Inside => radius / (shares.0.max(shares.1) + SLACK),
-            Side::Outside => radius / (shares.0.min(shares.1) - SLACK),
+            Side::Inside => radius / (shares.0.max(shares.1) + RADIUS_SLACK_SHARE),
+            Side::Outside => radius / (shares.0.min(shares.1) - RADIUS_SLACK_SHARE),
         }
     }
 

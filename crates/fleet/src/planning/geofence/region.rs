@@ -12,7 +12,7 @@ use model::units::{AltitudeAmsl, Meters, Wgs84};
 use std::f64::consts::TAU;
 
 /// Vertices of a polygon that replaces an intersected circle; an inner one loses 0.5 % of the radius.
-const AROUND: u32 = 32;
+const CIRCLE_VERTICES: u32 = 32;
 
 /// Deviation of a circle in latitude and longitude from a true one, as a share of its radius: meridians converge.
 fn roundness(center: Wgs84, radius: f64) -> f64 {
@@ -20,10 +20,10 @@ fn roundness(center: Wgs84, radius: f64) -> f64 {
 }
 
 /// Most vertices of all shapes together that are simplified.
-const MOST_SIMPLIFIED: usize = 2000;
+const MAX_SIMPLIFIED_VERTICES: usize = 2000;
 
 /// Distance of home from the edge of the compiled fence: ArduCopter's FENCE_MARGIN, and more.
-const HOME_LEFT: f64 = HOME_MARGIN / 2.0;
+const HOME_MARGIN_LEFT_M: f64 = HOME_MARGIN / 2.0;
 
 /// The plane in which the lines that autopilots draw in latitude and longitude are straight.
 struct Plane(Frame);
@@ -77,14 +77,14 @@ impl Plane {
     fn around(&self, center: Wgs84, radius: f64, side: Side) -> Option<Vec<Coord>> {
         let out = match side {
             Side::Inside => 1.0 - roundness(center, radius),
-            Side::Outside => (1.0 + roundness(center, radius)) / (TAU / f64::from(2 * AROUND)).cos(),
+            Side::Outside => (1.0 + roundness(center, radius)) / (TAU / f64::from(2 * CIRCLE_VERTICES)).cos(),
         };
         let corner = |i: u32| {
-            let angle = TAU * f64::from(i) / f64::from(AROUND);
+            let angle = TAU * f64::from(i) / f64::from(CIRCLE_VERTICES);
             let (sin, cos) = angle.sin_cos();
             self.coord(shifted(center, radius * out * sin, radius * out * cos))
         };
-        (0..AROUND).map(corner).collect()
+        (0..CIRCLE_VERTICES).map(corner).collect()
     }
 
     fn polygon(&self, outline: &Outline, side: Side) -> Option<Polygon> {
@@ -278,7 +278,7 @@ fn inclusion(
     let round = inside.iter().filter(|o| matches!(o, Outline::Circle { .. })).count();
     if round > 0 {
         notes.push(format!(
-            "{round} of the inclusions are circles that another cuts: polygons of {AROUND} vertices inside of them stand for them"
+            "{round} of the inclusions are circles that another cuts: polygons of {CIRCLE_VERTICES} vertices inside of them stand for them"
         ));
     }
     let part = common.0.into_iter().find(|part| part.contains(&::geo::Point(home)));
@@ -361,7 +361,7 @@ impl Draft {
             geofences: names(wanted),
         };
         let before: usize = self.counts().iter().sum();
-        if before > MOST_SIMPLIFIED {
+        if before > MAX_SIMPLIFIED_VERTICES {
             return Err(too_many(before));
         }
         if let Some(united) = self.united(same) {
@@ -437,7 +437,7 @@ impl Draft {
             if vertices.len() < 3 || !polygon.is_valid() {
                 return Err(too_fine());
             }
-            if Ring::new(side, on_wire).allowed(self.home) < HOME_LEFT {
+            if Ring::new(side, on_wire).allowed(self.home) < HOME_MARGIN_LEFT_M {
                 return Err(at_edge());
             }
             shapes.push(Shape {
@@ -461,7 +461,7 @@ impl Draft {
                 Side::Inside => depth,
                 Side::Outside => -depth,
             };
-            if left < HOME_LEFT {
+            if left < HOME_MARGIN_LEFT_M {
                 return Err(at_edge());
             }
             shapes.push(Shape {

@@ -9,8 +9,8 @@ use model::rules::{Enforce, WantedParameter};
 use model::units::AltitudeAboveHome;
 use model::vehicle::Autopilot;
 
-/// Rounding of autopilots and reports, meters.
-const SAME: f64 = 0.06;
+/// Rounding of autopilots and reports.
+const ALTITUDE_EPSILON_M: f64 = 0.06;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReturnLimit {
@@ -60,7 +60,7 @@ impl ReturnLimit {
             .iter()
             .any(|wanted| wanted.name == self.name && self.is_kept_by(wanted));
         // A value that we set stays set.
-        let is_low = now.0 < self.most - SAME;
+        let is_low = now.0 < self.most - ALTITUDE_EPSILON_M;
         (!by_profile && !is_low).then(|| WantedParameter {
             name: self.name.to_owned(),
             value: self.most,

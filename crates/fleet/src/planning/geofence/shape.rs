@@ -6,13 +6,12 @@ use model::geo::{HIGHEST_LATITUDE, offset, position};
 use model::rules::Outline;
 use model::units::Wgs84;
 
-const MOST_VERTICES: usize = 255;
+const MAX_VERTICES: usize = 255;
 
-/// Smallest and largest radius, meters.
-const RADII: (f64, f64) = (5.0, 20_000.0);
+const RADIUS_LIMITS_M: (f64, f64) = (5.0, 20_000.0);
 
 /// Least distance of a circle from the 180th meridian, in radii: its polygon may be larger than the circle.
-const BESIDE: f64 = 1.1;
+const MERIDIAN_DISTANCE_RADII: f64 = 1.1;
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BadShape {
@@ -26,14 +25,14 @@ pub enum BadShape {
     #[error("it crosses the 180th meridian, over which autopilots draw no fence; let it end there")]
     Antimeridian,
     #[error(
-        "a polygon has from 3 to {MOST_VERTICES} vertices, and this one has {0}; give it so many, the last not equal to the first"
+        "a polygon has from 3 to {MAX_VERTICES} vertices, and this one has {0}; give it so many, the last not equal to the first"
     )]
     Vertices(usize),
     #[error(
         "its edges cross or touch one another, so it is unclear what is inside; give the vertices in their order around the area, each once"
     )]
     Crosses,
-    #[error("the radius is {0} m; give one from {from} to {to} m", from = RADII.0, to = RADII.1)]
+    #[error("the radius is {0} m; give one from {from} to {to} m", from = RADIUS_LIMITS_M.0, to = RADIUS_LIMITS_M.1)]
     Radius(f64),
 }
 
@@ -54,7 +53,7 @@ pub fn check(outline: &Outline) -> Result<(), BadShape> {
         Outline::Circle { center, radius } => {
             place(*center)?;
             // NaN is in no range.
-            if !(RADII.0..=RADII.1).contains(&radius.0) {
+            if !(RADIUS_LIMITS_M.0..=RADIUS_LIMITS_M.1).contains(&radius.0) {
                 return Err(BadShape::Radius(radius.0));
             }
             let (east, _) = offset(
@@ -64,7 +63,7 @@ pub fn check(outline: &Outline) -> Result<(), BadShape> {
                     ..*center
                 },
             );
-            if east.abs() <= radius.0 * BESIDE {
+            if east.abs() <= radius.0 * MERIDIAN_DISTANCE_RADII {
                 return Err(BadShape::Antimeridian);
             }
             Ok(())
@@ -88,7 +87,7 @@ fn place(at: Wgs84) -> Result<(), BadShape> {
 }
 
 fn polygon(vertices: &[Wgs84]) -> Result<(), BadShape> {
-    if !(3..=MOST_VERTICES).contains(&vertices.len()) {
+    if !(3..=MAX_VERTICES).contains(&vertices.len()) {
         return Err(BadShape::Vertices(vertices.len()));
     }
     vertices.iter().try_for_each(|&at| place(at))?;

@@ -14,8 +14,7 @@ use super::shape::depth_of_origin;
 use ::geo::Coord;
 use model::rules::Side;
 
-/// Largest move of an edge, meters.
-pub const MOST_LOST: f64 = 20.0;
+pub const MAX_EDGE_MOVE_M: f64 = 20.0;
 
 /// A closed line with the allowed places on its left.
 #[derive(Clone, Debug)]
@@ -82,7 +81,7 @@ pub fn fit(rings: &mut [Ring], home: Coord, same: &mut f64, holds: impl Fn(&[usi
         }
     }
     let lost = lost(&before, rings);
-    if lost > MOST_LOST {
+    if lost > MAX_EDGE_MOVE_M {
         return Err(counts(rings).iter().sum());
     }
     Ok(lost)
@@ -109,7 +108,7 @@ fn cuts(rings: &[Ring], index: usize) -> Vec<Cut> {
         let turn = cross(a, b, c);
         if turn >= 0.0 {
             // A corner of the allowed side, or a vertex on a straight line.
-            if height(b, a, c) <= MOST_LOST {
+            if height(b, a, c) <= MAX_EDGE_MOVE_M {
                 found.push(Cut {
                     ring: index,
                     at,
@@ -121,7 +120,7 @@ fn cuts(rings: &[Ring], index: usize) -> Vec<Cut> {
         } else if n > 4
             && cross(b, c, d) < 0.0
             && let Some(meet) = meet((a, b), (d, c))
-            && height(meet, b, c) <= MOST_LOST
+            && height(meet, b, c) <= MAX_EDGE_MOVE_M
         {
             found.push(Cut {
                 ring: index,

@@ -8,8 +8,8 @@ use model::units::{AltitudeAboveHome, Wgs84};
 /// Least distance of a way from every edge, meters: ArduCopter's FENCE_MARGIN, at which it is stopped.
 pub const WAY_MARGIN: f64 = 2.0;
 
-/// Largest difference of two ways to compute one distance, meters.
-const SAME: f64 = 0.05;
+/// Largest difference of two ways to compute one distance.
+const DISTANCE_EPSILON_M: f64 = 0.05;
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum WayOutside {
@@ -123,7 +123,7 @@ pub fn way_outside(wanted: &[&Wanted], places: &[(Wgs84, AltitudeAboveHome)]) ->
             let mut nearest = f64::NEG_INFINITY;
             let mut strays = |((from, _), (to, _)): (&(Wgs84, _), &(Wgs84, _))| {
                 nearest = nearest.max(least(outline, side, *from, *from)).min(WAY_MARGIN);
-                nearest >= 0.0 && least(outline, side, *from, *to) < nearest - SAME
+                nearest >= 0.0 && least(outline, side, *from, *to) < nearest - DISTANCE_EPSILON_M
             };
             if places.iter().zip(places.iter().skip(1)).any(&mut strays) {
                 let geofence = geofence();
@@ -141,7 +141,7 @@ pub fn way_outside(wanted: &[&Wanted], places: &[(Wgs84, AltitudeAboveHome)]) ->
                 if height.0 <= ceiling {
                     highest = highest.min(height.0.max(ceiling - WAY_MARGIN));
                 }
-                height.0 > highest + SAME
+                height.0 > highest + DISTANCE_EPSILON_M
             };
             if let Some((_, AltitudeAboveHome(height))) = places.iter().find(climbs).copied() {
                 if w.origin == Origin::Former {

@@ -11,11 +11,10 @@ use model::units::{AltitudeAmsl, Meters, Wgs84};
 /// Including those of holes.
 pub const MOST_CORNERS: usize = 500;
 
-/// Square meters.
-pub const SMALLEST: f64 = 1.0;
+pub const MIN_AREA_M2: f64 = 1.0;
 
-/// Two corners nearer than this are one, meters.
-const SAME: f64 = 0.01;
+/// Two corners nearer than this are one.
+const CORNER_EPSILON_M: f64 = 0.01;
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BadArea {
@@ -33,7 +32,7 @@ pub enum BadArea {
     /// Two rings that meet in more than a point.
     #[error("{0} and {1} overlap; make one ring of them")]
     Overlap(Ring, Ring),
-    #[error("the area is {0:.2} m² large, smaller than {SMALLEST} m²; check its corners")]
+    #[error("the area is {0:.2} m² large, smaller than {MIN_AREA_M2} m²; check its corners")]
     TooSmall(f64),
 }
 
@@ -91,7 +90,7 @@ impl Area {
         let polygon = Polygon::new(exterior, interiors.collect::<Result<_, _>>()?);
         polygon.check_validation().map_err(|invalid| reason(&invalid))?;
         let size = polygon.unsigned_area();
-        if size < SMALLEST {
+        if size < MIN_AREA_M2 {
             return Err(BadArea::TooSmall(size));
         }
         let polygon = polygon.orient(Direction::Default);
@@ -211,7 +210,10 @@ fn ring(frame: &Frame, corners: &[Wgs84], which: Ring) -> Result<LineString<f64>
     let mut points: Vec<Coord<f64>> = Vec::with_capacity(corners.len() + 1);
     for &corner in corners {
         let point = flat(frame, corner).map_err(|source| BadArea::Corner { ring: which, source })?;
-        if points.last().is_none_or(|last| apart(*last, point).0 > SAME) {
+        if points
+            .last()
+            .is_none_or(|last| apart(*last, point).0 > CORNER_EPSILON_M)
+        {
             points.push(point);
         }
     }
@@ -219,7 +221,7 @@ fn ring(frame: &Frame, corners: &[Wgs84], which: Ring) -> Result<LineString<f64>
         && points
             .first()
             .zip(points.last())
-            .is_some_and(|(a, b)| apart(*a, *b).0 <= SAME)
+            .is_some_and(|(a, b)| apart(*a, *b).0 <= CORNER_EPSILON_M)
     {
         points.pop();
     }

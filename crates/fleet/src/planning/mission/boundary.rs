@@ -7,14 +7,14 @@ use rstar::{AABB, PointDistance, RTree, RTreeObject, SelectionFunction};
 /// How far inside a way may be, meters: less than is ever measured.
 pub(super) const SLACK: f64 = 0.005;
 
-/// Depth inside that is only arithmetic, meters.
-const EXACT: f64 = 1e-6;
+/// Depth inside that is only arithmetic.
+const ARITHMETIC_EPSILON_M: f64 = 1e-6;
 
-/// Distance from the edge at which the forbidden side of a crossing is probed, meters.
-const PROBE: f64 = 4.0 * SLACK;
+/// Distance from the edge at which the forbidden side of a crossing is probed.
+const PROBE_DISTANCE_M: f64 = 4.0 * SLACK;
 
 /// Probes before a line is cut into its pieces.
-const PROBES: usize = 2;
+const PROBES_BEFORE_CUT: usize = 2;
 
 /// Rings with the forbidden side on the right of each edge.
 #[derive(Clone, Debug)]
@@ -195,7 +195,7 @@ impl Boundary {
             return false;
         }
         let mut near = Vec::new();
-        let mut probes = PROBES;
+        let mut probes = PROBES_BEFORE_CUT;
         for edge in self.along(a, b, 2.0 * SLACK) {
             near.push(*edge);
             // Most lines that cross the boundary do so far from its corners.
@@ -219,7 +219,7 @@ impl Boundary {
         let mut pieces: Vec<Piece> = self.pieces(a, b, &near).collect();
         let goes_on = |piece: &mut Piece, after: bool| {
             let middle = a + (b - a) * piece.from.midpoint(piece.to);
-            let is_inside = || self.is_forbidden(middle) && !self.is_near(middle, EXACT);
+            let is_inside = || self.is_forbidden(middle) && !self.is_near(middle, ARITHMETIC_EPSILON_M);
             if after && piece.is_forbidden.is_none() && is_inside() {
                 piece.is_forbidden = Some(true);
             }
@@ -300,7 +300,7 @@ fn beyond(edge: &Edge, a: Coord<f64>, b: Coord<f64>) -> Option<Coord<f64>> {
     let passes = edge.passed_by(a, way)?;
     let (turn, length) = (cross(along, way), dot(along, along).sqrt());
     // Forward when the line turns right at the edge, and back when it turns left.
-    let share = passes - PROBE * length / turn;
+    let share = passes - PROBE_DISTANCE_M * length / turn;
     (share > 0.0 && share < 1.0).then(|| a + way * share)
 }
 

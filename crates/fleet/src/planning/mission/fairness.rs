@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// Longest time of a namespace in one round. Each namespace is served in each round, so an order waits for one round at most.
-const ROUND: Duration = Duration::from_millis(500);
+const NAMESPACE_ROUND_TIME: Duration = Duration::from_millis(500);
 
 #[derive(Clone, Debug, Default)]
 pub struct Rounds {
@@ -35,7 +35,10 @@ impl Rounds {
 
     /// If not, this Mission is put off to the next round.
     pub fn may(&mut self, namespace: &str, uid: &str) -> bool {
-        let may = self.taken.get(namespace).is_none_or(|taken| *taken < ROUND);
+        let may = self
+            .taken
+            .get(namespace)
+            .is_none_or(|taken| *taken < NAMESPACE_ROUND_TIME);
         if may {
             self.last.insert(uid.to_owned(), self.round);
         } else {

@@ -8,7 +8,7 @@ use ::geo::{BoundingRect, Coord};
 use rstar::RTree;
 
 /// Sample places in an area, about.
-const SAMPLES: f64 = 4000.0;
+const SAMPLES_PER_AREA: f64 = 4000.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figures {
@@ -84,7 +84,7 @@ pub fn covered(area: &Area, path: &[Point], reach: f64) -> f64 {
     let Some(bounds) = area.polygon().bounding_rect() else {
         return 0.0;
     };
-    let step = (bounds.width() * bounds.height() / SAMPLES).sqrt();
+    let step = (bounds.width() * bounds.height() / SAMPLES_PER_AREA).sqrt();
     let worked = path
         .windows(2)
         .filter(|pair| pair[1].leg == Leg::Work)

@@ -34,8 +34,8 @@ use model::plan::flight::MOST_ITEMS;
 use model::units::{Meters, Wgs84};
 use std::collections::BTreeSet;
 
-/// Time that another vehicle must save to be worth a flight, seconds.
-const LEAST_GAIN: f64 = 120.0;
+/// Time that another vehicle must save to be worth a flight.
+const MIN_GAIN_S: f64 = 120.0;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
@@ -557,7 +557,7 @@ fn shares(
     (count, free): (usize, usize),
 ) -> Result<Result<Vec<Given>, CannotShare>, Unanswered> {
     let again = wanted.flies_again(progress);
-    let count = if again && gain(sharer, left, fit, (count, free))? >= LEAST_GAIN {
+    let count = if again && gain(sharer, left, fit, (count, free))? >= MIN_GAIN_S {
         free
     } else {
         count

@@ -21,7 +21,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 /// Most vehicles of which all orders are tried.
-const FEW: usize = 4;
+const MAX_PERMUTED_VEHICLES: usize = 4;
 
 pub const MOST_FLIERS: usize = 100;
 
@@ -154,7 +154,7 @@ impl Work {
 
     fn orders(&self, timed: &[Timing<'_>]) -> Vec<Vec<usize>> {
         let mut along: Vec<usize> = (0..timed.len()).collect();
-        if timed.len() <= FEW {
+        if timed.len() <= MAX_PERMUTED_VEHICLES {
             let mut all = Vec::new();
             permute(&mut along, 0, &mut all);
             return all;

@@ -10,14 +10,13 @@ use ::geo::Coord;
 use std::collections::HashMap;
 
 /// The order of more runs is kept: it would cost too much.
-const MOST_RUNS: usize = 128;
+const MAX_REORDERED_RUNS: usize = 128;
 
-const MOVED: usize = 3;
+const MAX_MOVED_RUNS: usize = 3;
 
-const ROUNDS: usize = 16;
+const MAX_ROUNDS: usize = 16;
 
-/// Smallest saving, meters.
-const ENOUGH: f64 = 0.05;
+const MIN_SAVING_M: f64 = 0.05;
 
 /// Length of the way between two places, meters, no shorter than the straight one; `None`: there is no way.
 pub(super) type Length<'a> = &'a dyn Fn(Coord<f64>, Coord<f64>) -> Option<f64>;
@@ -68,7 +67,7 @@ struct Tour<'a> {
 /// With shorter ways than `ways` meters between them; `None` when no order near to this one is shorter, or none can be shorter by `worth`
 /// meters.
 pub(super) fn shortened(runs: &[Run], ways: f64, worth: f64, length: Length<'_>) -> Option<Vec<Run>> {
-    if runs.len() > MOST_RUNS {
+    if runs.len() > MAX_REORDERED_RUNS {
         return None;
     }
     let all = runs
@@ -84,7 +83,7 @@ pub(super) fn shortened(runs: &[Run], ways: f64, worth: f64, length: Length<'_>)
         return None;
     }
     let mut is_shorter = false;
-    for _ in 0..ROUNDS {
+    for _ in 0..MAX_ROUNDS {
         let (turns, moves) = (tour.turn(), tour.shift());
         if !turns && !moves {
             break;
@@ -149,7 +148,7 @@ impl Tour<'_> {
         for from in 0..self.all.len() {
             for to in from..self.all.len() {
                 let ((before, after), (first, last)) = (self.around(from, to), self.ends(from, to));
-                let now = self.exact(before, first) + self.exact(last, after) - ENOUGH;
+                let now = self.exact(before, first) + self.exact(last, after) - MIN_SAVING_M;
                 if least(before, last) + least(first, after) < now
                     && self.exact(before, last) + self.exact(first, after) < now
                     && let Some(part) = self.all.get_mut(from..=to)
@@ -168,11 +167,12 @@ impl Tour<'_> {
     /// Returns whether any was moved.
     fn shift(&mut self) -> bool {
         let mut is_shorter = false;
-        for count in 1..=MOVED {
+        for count in 1..=MAX_MOVED_RUNS {
             for from in 0..(self.all.len() + 1).saturating_sub(count) {
                 let to = from + count - 1;
                 let ((before, after), (first, last)) = (self.around(from, to), self.ends(from, to));
-                let now = self.exact(before, first) + self.exact(last, after) - self.exact(before, after) - ENOUGH;
+                let now =
+                    self.exact(before, first) + self.exact(last, after) - self.exact(before, after) - MIN_SAVING_M;
                 // No place costs less than nothing.
                 if now > 0.0
                     && let Some((place, is_back)) = self.better(from, to, now)

@@ -5,7 +5,7 @@
 use super::track::{Leg, Point, Track, USUAL_SPEED, Work, length, split};
 use model::units::Wgs84;
 
-const STEPS: f64 = 1024.0;
+const STEPS_PER_UNIT: f64 = 1024.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretch {
@@ -18,7 +18,7 @@ pub struct Stretch {
 pub struct Stretches(Vec<Stretch>);
 
 fn rounded(position: f64) -> f64 {
-    (position * STEPS).round() / STEPS
+    (position * STEPS_PER_UNIT).round() / STEPS_PER_UNIT
 }
 
 impl Stretches {

@@ -7,11 +7,11 @@ use super::area::{Area, apart};
 use super::boundary::Boundary;
 use ::geo::{BoundingRect, Coord, LineString};
 
-/// Shorter runs are not flown, meters.
-const SHORTEST: f64 = 0.01;
+/// Shorter runs are not flown.
+const MIN_RUN_M: f64 = 0.01;
 
-/// An edge this near to a strip's border lies on it but for the arithmetic, meters.
-const BORDER: f64 = 1e-6;
+/// An edge this near to a strip's border lies on it but for the arithmetic.
+const BORDER_EPSILON_M: f64 = 1e-6;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Strip {
@@ -67,7 +67,13 @@ impl Strip {
 
     /// The part of an edge in the strip, as shares of its way.
     fn share_of(&self, (from, to): ((f64, f64), (f64, f64))) -> Option<(f64, f64)> {
-        let within_half = within(Some((0.0, 1.0)), from.1, to.1, BORDER - self.half, self.half - BORDER);
+        let within_half = within(
+            Some((0.0, 1.0)),
+            from.1,
+            to.1,
+            BORDER_EPSILON_M - self.half,
+            self.half - BORDER_EPSILON_M,
+        );
         within(within_half, from.0, to.0, 0.0, self.length)
     }
 
@@ -94,7 +100,7 @@ impl Strip {
         let mut known: Option<(usize, bool)> = None;
         for (from, to) in edges.into_iter().chain([(self.length, self.length)]) {
             // A smaller gap counts as none.
-            if from - reached > SHORTEST {
+            if from - reached > MIN_RUN_M {
                 let middle = f64::midpoint(reached, from);
                 let passed = turns.partition_point(|turn| *turn <= middle);
                 let is_allowed = match known {
@@ -120,11 +126,11 @@ impl Strip {
         let mut joined: Vec<(f64, f64)> = Vec::new();
         for (from, to) in spans {
             match joined.last_mut() {
-                Some(last) if from <= last.1 + SHORTEST => last.1 = last.1.max(to),
+                Some(last) if from <= last.1 + MIN_RUN_M => last.1 = last.1.max(to),
                 _ => joined.push((from, to)),
             }
         }
-        let lines = joined.into_iter().filter(|(from, to)| to - from > SHORTEST);
+        let lines = joined.into_iter().filter(|(from, to)| to - from > MIN_RUN_M);
         let mut spans: Vec<(f64, f64)> = lines
             .flat_map(|(from, to)| {
                 let allowed = holes.allowed(self.at(from, 0.0), self.at(to, 0.0));
@@ -132,7 +138,7 @@ impl Strip {
                     .into_iter()
                     .map(move |(s, t)| (from + s * (to - from), from + t * (to - from)))
             })
-            .filter(|(from, to)| to - from > SHORTEST)
+            .filter(|(from, to)| to - from > MIN_RUN_M)
             .collect();
         spans.sort_by(|a, b| a.0.total_cmp(&b.0));
         let run = |(from, to)| Run {
@@ -263,7 +269,7 @@ impl Edges {
             } else {
                 *reached
             };
-            if reached > from + SHORTEST && reached < to - SHORTEST && path.last() != Some(point) {
+            if reached > from + MIN_RUN_M && reached < to - MIN_RUN_M && path.last() != Some(point) {
                 path.push(*point);
             }
         }

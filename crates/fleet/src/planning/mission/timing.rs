@@ -11,20 +11,20 @@ use rstar::primitives::GeomWithData;
 use std::cell::OnceCell;
 use std::time::Duration;
 
-/// Acceleration before and after a turn, m/s²: what both autopilots are set to at least.
-const ACCELERATION: f64 = 2.5;
+/// Acceleration before and after a turn: what both autopilots are set to at least.
+const ACCELERATION_M_S2: f64 = 2.5;
 
-/// Smaller turns are flown without braking, degrees.
-const GENTLE_TURN: f64 = 30.0;
+/// Smaller turns are flown without braking.
+const GENTLE_TURN_DEG: f64 = 30.0;
 
-/// Work is not cut nearer to the end of a line, meters.
-const SHORTEST_PART: f64 = 1.0;
+/// Work is not cut nearer to the end of a line.
+const MIN_PART_M: f64 = 1.0;
 
 /// Accuracy of the end of a part within a line, seconds.
 const EXACT_S: f64 = 1e-6;
 
 /// Most steps of that search.
-const STEPS: usize = 32;
+const MAX_SEARCH_STEPS: usize = 32;
 
 /// Of one vehicle, seconds.
 pub(super) struct Timing<'a> {
@@ -54,7 +54,7 @@ impl<'a> Timing<'a> {
             let pace = speed_of(point).min(most);
             is_even &= pace <= speed;
             // It brakes at the point before, where it turns or holds; at the last, that is part of the way home.
-            let leg = point.from(before) / pace + if *brakes { pace / ACCELERATION } else { 0.0 };
+            let leg = point.from(before) / pace + if *brakes { pace / ACCELERATION_M_S2 } else { 0.0 };
             reached += leg + point.hold.as_secs_f64();
             travel.push(leg);
             since_first.push(reached);
@@ -96,7 +96,9 @@ impl<'a> Timing<'a> {
 
     fn home_of(&self, at: Coord<f64>) -> f64 {
         let length = self.ways.length(at);
-        length.map_or(f64::INFINITY, |length| length / self.speed + self.speed / ACCELERATION)
+        length.map_or(f64::INFINITY, |length| {
+            length / self.speed + self.speed / ACCELERATION_M_S2
+        })
     }
 
     pub fn home_from(&self, position: f64) -> f64 {
@@ -119,7 +121,7 @@ impl<'a> Timing<'a> {
         let mut best: Option<(f64, usize)> = None;
         for (point, squared) in points.nearest_neighbor_iter_with_distance_2([start.x, start.y]) {
             // No way is shorter than the straight one.
-            let least = squared.sqrt() * (1.0 - 1e-9) / self.speed + self.speed / ACCELERATION;
+            let least = squared.sqrt() * (1.0 - 1e-9) / self.speed + self.speed / ACCELERATION_M_S2;
             if best.is_some_and(|(home, _)| least > home) {
                 break;
             }
@@ -164,8 +166,8 @@ impl<'a> Timing<'a> {
         let home = if begin > from { self.home(next - 1) } else { there };
         let early = self.reached(begin) + home - left;
         let over = self.reached(last) + self.home(next) - left;
-        let near = last_in_time((begin, early), (last, over), late).min(end - SHORTEST_PART / length);
-        if (near - begin) * length >= SHORTEST_PART {
+        let near = last_in_time((begin, early), (last, over), late).min(end - MIN_PART_M / length);
+        if (near - begin) * length >= MIN_PART_M {
             near
         } else {
             farthest
@@ -190,7 +192,7 @@ fn last_in_time(near: (f64, f64), far: (f64, f64), late: impl Fn(f64) -> f64) ->
     if over <= 0.0 {
         return far;
     }
-    for step in 0..STEPS {
+    for step in 0..MAX_SEARCH_STEPS {
         if early > -EXACT_S {
             break;
         }
@@ -216,7 +218,7 @@ pub(super) fn brakes(points: &[Point]) -> Vec<bool> {
     let brakes = points.windows(2).map(|pair| {
         let [before, point] = pair else { return false };
         let last = before_last.replace(before);
-        last.is_some_and(|last| !before.hold.is_zero() || turn(last.at, before.at, point.at) >= GENTLE_TURN)
+        last.is_some_and(|last| !before.hold.is_zero() || turn(last.at, before.at, point.at) >= GENTLE_TURN_DEG)
     });
     brakes.collect()
 }

@@ -12,10 +12,10 @@ use rstar::RTree;
 use rstar::primitives::GeomWithData;
 
 /// Nearest places examined for a visible one.
-const SEEN_OF: usize = 8;
+const MAX_NEAREST_EXAMINED: usize = 8;
 
 /// Of these, surely hidden ones before a visible one.
-const HIDDEN_OF: usize = 256;
+const MAX_HIDDEN_EXAMINED: usize = 256;
 
 #[derive(Clone, Copy)]
 pub(super) enum Sight<'a> {
@@ -124,14 +124,14 @@ fn nearest(at: Coord<f64>, left: &RTree<Begin>, places: &[usize], sight: Sight<'
     let mut hidden = 0;
     for (begin, squared) in left.nearest_neighbor_iter_with_distance_2([at.x, at.y]) {
         // Squares are rounded in another way than distances are.
-        if hidden >= SEEN_OF || best.is_some_and(|(least, ..)| squared > least * least * (1.0 + 1e-9)) {
+        if hidden >= MAX_NEAREST_EXAMINED || best.is_some_and(|(least, ..)| squared > least * least * (1.0 + 1e-9)) {
             break;
         }
         let [x, y] = *begin.geom();
         let here = Coord { x, y };
         if horizon.as_ref().is_some_and(|horizon| horizon.hides(here)) {
             hidden_for_certain += 1;
-            if hidden_for_certain >= HIDDEN_OF {
+            if hidden_for_certain >= MAX_HIDDEN_EXAMINED {
                 break;
             }
             continue;

@@ -20,13 +20,13 @@ use std::time::Duration;
 pub const USUAL_SPEED: MetersPerSecond = MetersPerSecond(5.0);
 
 /// Ratio of the ways at which another order of the lines is flown.
-const WORTH: f64 = 0.97;
+const REORDER_WORTH_RATIO: f64 = 0.97;
 
 /// Ratio of lines and ways at which a slightly changed order is flown.
-const SHORTER: f64 = 0.98;
+const CHANGE_WORTH_RATIO: f64 = 0.98;
 
 /// Ratio of ways to lines from which on an area is a maze.
-const MAZE: f64 = 0.5;
+const MAZE_RATIO: f64 = 0.5;
 
 /// Of one kind of leg, meters.
 pub(super) fn length(path: &[Point], leg: Leg) -> f64 {
@@ -286,20 +286,20 @@ impl Work {
         if is_lines && track.points().windows(2).any(is_hidden) {
             for sight in [Sight::Near(&inside), Sight::Far(&inside)] {
                 // Looking far is costly, and only of use in mazes.
-                if matches!(sight, Sight::Far(_)) && ways < MAZE * lines {
+                if matches!(sight, Sight::Far(_)) && ways < MAZE_RATIO * lines {
                     break;
                 }
                 let other = tour::nearest_first(&runs, sight);
-                if let Some(shorter) = in_one_go(&other).filter(|(length, _)| *length < WORTH * ways) {
+                if let Some(shorter) = in_one_go(&other).filter(|(length, _)| *length < REORDER_WORTH_RATIO * ways) {
                     ((ways, track), tour) = (shorter, other);
                 }
             }
         }
         if is_lines {
             let between = |a, b| inside.length(a, b).or_else(|| around.length(a, b));
-            let other =
-                shortened(&tour, ways, (1.0 - SHORTER) * (lines + ways), &between).and_then(|other| in_one_go(&other));
-            let is_worth = |(length, _): &(f64, Track)| lines + *length < SHORTER * (lines + ways);
+            let other = shortened(&tour, ways, (1.0 - CHANGE_WORTH_RATIO) * (lines + ways), &between)
+                .and_then(|other| in_one_go(&other));
+            let is_worth = |(length, _): &(f64, Track)| lines + *length < CHANGE_WORTH_RATIO * (lines + ways);
             if let Some((_, shorter)) = other.filter(is_worth) {
                 track = shorter;
             }

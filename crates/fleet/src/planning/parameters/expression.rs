@@ -11,12 +11,12 @@ use std::fmt;
 use std::iter::Peekable;
 use std::str::CharIndices;
 
-const LONGEST: usize = 128;
+const MAX_CHARS: usize = 128;
 
-const DEEPEST: u8 = 16;
+const MAX_BRACKET_DEPTH: u8 = 16;
 
 /// Whole numbers up to this are exact in single precision, in which ArduPilot sends and takes all values.
-const EXACT: f64 = 16_777_216.0;
+const MAX_EXACT_WHOLE: f64 = 16_777_216.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variable {
@@ -60,7 +60,7 @@ pub enum BadExpression {
         wanted: &'static str,
     },
     #[error(
-        "it is longer than {LONGEST} characters, or has more than {DEEPEST} brackets in one another; make it shorter"
+        "it is longer than {MAX_CHARS} characters, or has more than {MAX_BRACKET_DEPTH} brackets in one another; make it shorter"
     )]
     TooLong,
     #[error("{0} is not known")]
@@ -68,14 +68,16 @@ pub enum BadExpression {
     /// A division by zero, or an overflow.
     #[error("{0} is no finite number; change the value")]
     NoNumber(f64),
-    #[error("ArduPilot takes values in single precision, in which {0} is another number; give one up to {EXACT}")]
+    #[error(
+        "ArduPilot takes values in single precision, in which {0} is another number; give one up to {MAX_EXACT_WHOLE}"
+    )]
     Inexact(f64),
 }
 
 /// # Errors
 /// [`BadExpression`].
 pub fn evaluate(text: &str, of: &Variables) -> Result<f64, BadExpression> {
-    if text.len() > LONGEST {
+    if text.len() > MAX_CHARS {
         return Err(BadExpression::TooLong);
     }
     let trimmed = text.trim();
@@ -114,7 +116,7 @@ pub fn fits(autopilot: Autopilot, value: f64) -> Result<f64, BadExpression> {
         return Err(BadExpression::NoNumber(value));
     }
     let whole = value.fract() == 0.0;
-    if autopilot == Autopilot::ArduPilot && whole && value.abs() > EXACT {
+    if autopilot == Autopilot::ArduPilot && whole && value.abs() > MAX_EXACT_WHOLE {
         return Err(BadExpression::Inexact(value));
     }
     Ok(value)
@@ -186,7 +188,7 @@ impl Reading<'_> {
     }
 
     fn signed(&mut self, depth: u8) -> Result<f64, BadExpression> {
-        if depth > DEEPEST {
+        if depth > MAX_BRACKET_DEPTH {
             return Err(BadExpression::TooLong);
         }
         if self.takes('-') {

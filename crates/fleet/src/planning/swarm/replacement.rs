@@ -36,7 +36,7 @@ pub struct Service {
 
 /// Percent above the threshold at which it is not tired any more: a wavering reading must not have another vehicle called and sent away
 /// again.
-const RECOVERS: u8 = 5;
+const RECOVERY_MARGIN_PERCENT: u8 = 5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
@@ -48,7 +48,7 @@ pub struct Policy {
 }
 
 pub fn replace(s: &Service, policy: &Policy) -> Option<Replace> {
-    let above = if s.was_tired { RECOVERS } else { 0 };
+    let above = if s.was_tired { RECOVERY_MARGIN_PERCENT } else { 0 };
     let low = policy.rotate_at.get().saturating_add(above);
     let tired = s.battery.is_some_and(|battery| battery.get() <= low);
     match (s.serving, s.node) {

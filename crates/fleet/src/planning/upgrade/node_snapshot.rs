@@ -5,7 +5,7 @@ use model::vehicle::FlightTruth;
 use std::time::Duration;
 
 /// Age limit of a report: agents report each second.
-pub const FRESH: Duration = Duration::from_millis(2500);
+pub const REPORT_AGE_LIMIT: Duration = Duration::from_millis(2500);
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeSnapshot<'a> {
@@ -46,7 +46,10 @@ impl Agent<'_> {
     /// Whether it is not shutting down, and receives its vehicle.
     pub fn receives_its_vehicle(&self) -> bool {
         self.report.is_some_and(|(report, age)| {
-            age <= FRESH && report.link_alive && !report.terminating && !matches!(report.truth, FlightTruth::Unknown(_))
+            age <= REPORT_AGE_LIMIT
+                && report.link_alive
+                && !report.terminating
+                && !matches!(report.truth, FlightTruth::Unknown(_))
         })
     }
 }

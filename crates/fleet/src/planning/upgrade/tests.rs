@@ -2,7 +2,7 @@
 
 mod simulation;
 
-use super::node_snapshot::{FRESH, Pod};
+use super::node_snapshot::{Pod, REPORT_AGE_LIMIT};
 use super::*;
 use model::report::{Activity, HandsOff};
 use model::vehicle::{FlightTruth, WhyUnknown};
@@ -16,7 +16,10 @@ fn none_is_replaced_that_flies_or_may_or_is_about_to() {
         (idle().truth(FlightTruth::ArmedOnGround), Busy::Flying),
         (idle().truth(FlightTruth::Unknown(WhyUnknown::LinkLost)), Busy::Unknown),
         (idle().with(|n| n.report.link_alive = false), Busy::Unknown),
-        (idle().with(|n| n.age = FRESH + Duration::from_millis(1)), Busy::Unknown),
+        (
+            idle().with(|n| n.age = REPORT_AGE_LIMIT + Duration::from_millis(1)),
+            Busy::Unknown,
+        ),
         (idle().with(|n| n.report.terminating = true), Busy::Unknown),
         (idle().silent(), Busy::Unknown),
         (idle().not_running().with(|n| n.bound = true), Busy::Unknown),
@@ -115,7 +118,10 @@ fn one_that_does_not_come_to_rest_is_let_go_and_may_fly() {
     assert_eq!(plan.progress, [Progress::NotReplaced(name("a"), None)]);
     assert_eq!(plan.waiting, BTreeMap::from([(Busy::Lately, 1)]));
     assert!(!fleet.upgrade.holds(&name("a")));
-    assert_eq!(fleet.after(REST).progress, [Progress::Chosen(name("a"), Free::Refused)]);
+    assert_eq!(
+        fleet.after(RECHOSEN_AFTER).progress,
+        [Progress::Chosen(name("a"), Free::Refused)]
+    );
 }
 
 #[test]
@@ -130,7 +136,7 @@ fn the_next_has_its_turn_once_the_one_before_is_well() {
     fleet.comes_back("a");
     assert_eq!(fleet.after(SECOND).progress, []);
     assert!(fleet.upgrade.holds(&name("a")), "it may crash soon");
-    let plan = fleet.after(STEADY);
+    let plan = fleet.after(STEADY_AFTER);
     assert_eq!(
         plan.progress,
         [Progress::Done(name("a")), Progress::Chosen(name("b"), Free::Idle)]
@@ -201,14 +207,14 @@ fn the_old_agent_that_connects_anew_before_it_ends_is_not_the_new_one() {
         n.pod("old", Version::Outdated)
             .with(|n| n.connected_for = Some(Duration::ZERO))
     });
-    assert_eq!(fleet.after(STEADY).progress, []);
-    assert_eq!(fleet.after(STEADY).progress, []);
+    assert_eq!(fleet.after(STEADY_AFTER).progress, []);
+    assert_eq!(fleet.after(STEADY_AFTER).progress, []);
     fleet.set("a", |n| {
         n.pod("new", Version::Current)
             .with(|n| n.connected_for = Some(Duration::from_secs(900)))
     });
-    assert_eq!(fleet.after(STEADY).progress, []);
-    assert_eq!(fleet.after(STEADY).progress, []);
+    assert_eq!(fleet.after(STEADY_AFTER).progress, []);
+    assert_eq!(fleet.after(STEADY_AFTER).progress, []);
 }
 
 #[test]
@@ -234,7 +240,10 @@ fn pods_deleted_by_others_or_running_nothing_count_and_keep_their_vehicle_down()
     assert!(!fleet.upgrade.holds(&name("a")));
     fleet.set("a", |n| n.with(|n| n.pod.as_mut().unwrap().runs = true));
     assert_eq!(fleet.after(SECOND).progress, []);
-    assert_eq!(fleet.after(STEADY).progress, [Progress::Chosen(name("b"), Free::Idle)]);
+    assert_eq!(
+        fleet.after(STEADY_AFTER).progress,
+        [Progress::Chosen(name("b"), Free::Idle)]
+    );
 }
 
 #[test]

@@ -15,7 +15,7 @@ use model::whereabouts::Astray;
 use std::time::Duration;
 
 /// Time in which an autopilot that accepted a landing begins it.
-const BEGINS_WITHIN: Duration = Duration::from_secs(5);
+const LANDING_BEGINS_WITHIN: Duration = Duration::from_secs(5);
 
 fn described(cause: Cause, words: &str) -> String {
     let cause = cause.text();
@@ -206,7 +206,7 @@ pub(super) fn owed(report: &Report) -> Option<String> {
     };
     let answered = match &owed.answer {
         Answer::Awaited if owed.times < 2 => return None,
-        Answer::Accepted if report.made.since(owed.since) < BEGINS_WITHIN => return None,
+        Answer::Accepted if report.made.since(owed.since) < LANDING_BEGINS_WITHIN => return None,
         Answer::Accepted => "it accepted and has not begun".to_owned(),
         Answer::Awaited | Answer::Missing => "it has not answered".to_owned(),
         Answer::Refused(result) => format!("it refused ({result})"),

@@ -145,7 +145,7 @@ fn a_slot_that_is_held_but_gone_and_one_that_two_hold_are_no_trouble() {
 
 #[test]
 fn many_that_are_in_place_keep_their_slots_and_too_many_that_are_not_are_refused() {
-    let count = WEIGHED + 100;
+    let count = MAX_WEIGHED + 100;
     let many: Vec<(f64, f64)> = (0..count)
         .map(|i| ((i % 60) as f64 * 10.0, (i / 60) as f64 * 10.0))
         .collect();

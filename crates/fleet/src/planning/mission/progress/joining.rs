@@ -1,7 +1,7 @@
 //! Vehicles that join while all of the work is given: more may fly at once than before, or one is free again.
 
 use super::relief::{in_place, lead, waypoint_after};
-use super::{Doing, LEAST_GAIN, Observed, Part, Progress, Relief, Sharer, Wanted, fitting};
+use super::{Doing, MIN_GAIN_S, Observed, Part, Progress, Relief, Sharer, Wanted, fitting};
 use crate::planning::mission::stretch::{Stretch, Stretches};
 use crate::planning::mission::track::Work;
 use model::units::Wgs84;
@@ -77,5 +77,5 @@ fn meeting(work: &Work, left: &Stretches, start: Wgs84, to_be_fit: f64) -> Optio
     let until_there = work.seconds(&left.within(&to_there));
     let joiner = until(from)? * 2.0 - all + (all - until_there);
     let gain = all - until_there.max(joiner);
-    (gain >= LEAST_GAIN).then_some((from, gain))
+    (gain >= MIN_GAIN_S).then_some((from, gain))
 }

@@ -6,13 +6,13 @@ use model::ids::NodeName;
 use std::time::Duration;
 
 /// As long as Jobs wait before they try again.
-const REST: Backoff = Backoff {
+const REFUSED_BACKOFF: Backoff = Backoff {
     first: Duration::from_secs(10),
     cap: Duration::from_secs(360),
 };
 
-/// Most vehicles kept: the last ones.
-const MOST: usize = 100;
+/// The last ones are kept.
+const MAX_REFUSED: usize = 100;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
@@ -23,7 +23,7 @@ pub struct Refused {
 
 /// How long a vehicle that refused a plan so many times in a row is given none, however few others there are.
 pub fn rest(times: u32) -> Duration {
-    REST.delay(times, 1.0)
+    REFUSED_BACKOFF.delay(times, 1.0)
 }
 
 /// Counts the refusal of a vehicle with a part; forgets those of one that flies its part.
@@ -38,7 +38,7 @@ pub(super) fn update(all: &mut Vec<Refused>, seen: &Observed) {
                 times: before.saturating_add(1),
                 words: words.clone(),
             });
-            let over = all.len().saturating_sub(MOST);
+            let over = all.len().saturating_sub(MAX_REFUSED);
             all.drain(..over);
         }
         _ if seen.begun || !seen.flown.is_empty() => {

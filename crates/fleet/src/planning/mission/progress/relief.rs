@@ -11,19 +11,19 @@ use model::geo::offset;
 use model::units::Wgs84;
 use std::collections::BTreeMap;
 
-/// From a fit vehicle to the end of its climb, seconds: its plan is uploaded and judged, it arms and takes off.
-const TO_CLIMB: f64 = 30.0;
+/// From a fit vehicle to the end of its climb: its plan is uploaded and judged, it arms and takes off.
+const TIME_TO_CLIMB_S: f64 = 30.0;
 
-/// From the request for a Drone to its fit vehicle, seconds.
-const TO_BE_FIT: f64 = 15.0;
+/// From the request for a Drone to its fit vehicle.
+const TIME_TO_FIT_S: f64 = 15.0;
 
-/// Climb rate from there to its layer, meters per second: less than both autopilots are set to.
-const CLIMB: f64 = 2.0;
+/// Climb rate from there to its layer: less than both autopilots are set to.
+const CLIMB_M_S: f64 = 2.0;
 
 /// From a fit vehicle at `start` to its arrival, seconds.
 pub(super) fn lead(start: Wgs84, place: Wgs84) -> f64 {
     let (east, north) = offset(start, place);
-    TO_CLIMB + east.hypot(north) / USUAL_SPEED.0
+    TIME_TO_CLIMB_S + east.hypot(north) / USUAL_SPEED.0
 }
 
 /// Places of `parallelism` in use: one and its relief share one.
@@ -115,7 +115,7 @@ pub(super) fn give(
             )
         };
         let there = fit.as_slice().first().map(|(_, start)| *start);
-        if of(there.unwrap_or(part.start), TO_BE_FIT).is_none() {
+        if of(there.unwrap_or(part.start), TIME_TO_FIT_S).is_none() {
             continue;
         }
         let now = there.and_then(|start| {
@@ -149,7 +149,7 @@ fn relief_of(
     (tiring, again): (bool, bool),
     (start, to_be_fit): (Wgs84, f64),
 ) -> Option<(f64, Stretches, u8)> {
-    let to_layer = f64::from(free_layer(progress)) * wanted.layer_height.0 / CLIMB;
+    let to_layer = f64::from(free_layer(progress)) * wanted.layer_height.0 / CLIMB_M_S;
     let until_at = |position: f64| Some(lead(start, work.place(position)?) + to_be_fit + to_layer);
     let last = part.stretches.all().last()?.to;
     if tiring && let Some(from) = waypoint_after(work, left, until_at) {

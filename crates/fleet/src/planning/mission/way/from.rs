@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Unseen corners before those are skipped that cannot be seen.
-const TRIED: usize = 3;
+const UNSEEN_CORNERS_TRIED: usize = 3;
 
 #[derive(Debug)]
 pub(in crate::planning::mission) struct WaysFrom<'a> {
@@ -84,7 +84,7 @@ impl<'a> WaysFrom<'a> {
                 return Some(length);
             }
             tried += 1;
-            if tried == TRIED {
+            if tried == UNSEEN_CORNERS_TRIED {
                 horizon = Some(obstacles.horizon(to));
             }
         }

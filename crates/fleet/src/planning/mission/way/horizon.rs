@@ -15,13 +15,13 @@ const QUARTER: usize = 64;
 
 const PARTS: usize = 4 * QUARTER;
 
-const AROUND: f64 = 256.0;
+const PARTS_AROUND: f64 = 256.0;
 
 /// An edge fills a part when it reaches this far beyond it on both sides.
-const BEYOND: f64 = 1e-6;
+const PART_EPSILON: f64 = 1e-6;
 
 /// An edge hides nothing from a place this near to its line, and nothing this little behind it, meters.
-const ROOM: f64 = 4.0 * SLACK;
+const HIDING_MARGIN_M: f64 = 4.0 * SLACK;
 
 /// Unit vectors to where each part begins, and to the first once more.
 static BEGINS: LazyLock<[Coord<f64>; PARTS + 1]> = LazyLock::new(|| {
@@ -63,7 +63,7 @@ fn part(direction: Coord<f64>) -> f64 {
         (false, false) => 2.0 - y / all,
         (true, false) => 3.0 + x / all,
     };
-    quarters * (0.25 * AROUND)
+    quarters * (0.25 * PARTS_AROUND)
 }
 
 #[expect(
@@ -112,15 +112,18 @@ impl Horizon {
         let along = end - start;
         // Twice the area of the triangle; below 0 for an edge that is seen from behind.
         let area = cross(start, end);
-        if area <= 0.0 || area * area <= ROOM * ROOM * dot(along, along) {
+        if area <= 0.0 || area * area <= HIDING_MARGIN_M * HIDING_MARGIN_M * dot(along, along) {
             return;
         }
         let (begin, mut last) = (part(start), part(end));
         // From the last part on into the first.
-        if begin - last > 0.5 * AROUND {
-            last += AROUND;
+        if begin - last > 0.5 * PARTS_AROUND {
+            last += PARTS_AROUND;
         }
-        let (first, end) = (whole((begin + BEYOND).ceil()), whole((last - BEYOND).max(0.0)));
+        let (first, end) = (
+            whole((begin + PART_EPSILON).ceil()),
+            whole((last - PART_EPSILON).max(0.0)),
+        );
         if first >= end {
             return;
         }
@@ -153,16 +156,19 @@ impl Horizon {
         let (mut first, mut last) = (middle, middle);
         for (x, y) in [(west, south), (west, north), (east, south), (east, north)] {
             let mut corner = part(Coord { x, y } - self.from);
-            if corner - middle > 0.5 * AROUND {
-                corner -= AROUND;
-            } else if middle - corner > 0.5 * AROUND {
-                corner += AROUND;
+            if corner - middle > 0.5 * PARTS_AROUND {
+                corner -= PARTS_AROUND;
+            } else if middle - corner > 0.5 * PARTS_AROUND {
+                corner += PARTS_AROUND;
             }
             (first, last) = (first.min(corner), last.max(corner));
         }
-        let (first, last) = (whole((first + AROUND).floor()), whole((last + AROUND).floor()));
+        let (first, last) = (
+            whole((first + PARTS_AROUND).floor()),
+            whole((last + PARTS_AROUND).floor()),
+        );
         let is_hidden = |number: usize| {
-            let far = self.far.get(number % PARTS).copied().unwrap_or(f64::INFINITY) + ROOM;
+            let far = self.far.get(number % PARTS).copied().unwrap_or(f64::INFINITY) + HIDING_MARGIN_M;
             squared > far * far
         };
         (first..=last).all(is_hidden)
@@ -172,7 +178,7 @@ impl Horizon {
     pub fn hides(&self, to: Coord<f64>) -> bool {
         let direction = to - self.from;
         let far = self.far.get(whole(part(direction)) % PARTS);
-        let far = far.copied().unwrap_or(f64::INFINITY) + ROOM;
+        let far = far.copied().unwrap_or(f64::INFINITY) + HIDING_MARGIN_M;
         dot(direction, direction) > far * far
     }
 }

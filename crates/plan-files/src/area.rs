@@ -72,7 +72,7 @@ impl Purpose {
     /// Corners: of a survey in total, of a fence for each ring.
     const fn most(self) -> usize {
         match self {
-            Self::Survey => fleet::planning::mission::area::MOST_CORNERS,
+            Self::Survey => fleet::planning::mission::area::MAX_CORNERS,
             Self::Inclusion | Self::Exclusion => 255,
         }
     }

@@ -5,7 +5,7 @@ use crate::cluster::conditions::{exact_condition, shape};
 use crds::Mission;
 use crds::mission::{MissionStatus, NotFlown, TrackRange};
 use fleet::planning::mission::Stretch;
-use fleet::planning::mission::priority::MOST_WAITING_DRONES;
+use fleet::planning::mission::priority::MAX_WAITING_DRONES;
 use fleet::planning::mission::progress::{Failure, Outcome, Step};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::{SignedDuration, Timestamp, Unit};
@@ -52,7 +52,7 @@ impl Waits {
     /// No Drone is made, as many of the namespace wait.
     pub(super) fn full() -> Self {
         Self::Priority(format!(
-            "{MOST_WAITING_DRONES} Drones of Missions of its namespace wait for vehicles, as many as may, and no more are made; suspend or \
+            "{MAX_WAITING_DRONES} Drones of Missions of its namespace wait for vehicles, as many as may, and no more are made; suspend or \
              delete other Missions, or add vehicles"
         ))
     }

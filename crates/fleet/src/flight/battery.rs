@@ -30,8 +30,7 @@ const DRAIN_READINGS: usize = 4;
 /// Drain counted ahead: until a low reading has lasted, and the reading after it.
 const DRAIN_AHEAD: Duration = Duration::from_secs(LOW_CONFIRMED_AFTER.as_secs() + 2);
 
-/// Percent.
-const DRAIN_AT_MOST: f64 = 15.0;
+const MAX_DRAIN_PERCENT: f64 = 15.0;
 
 pub fn level_of(battery: &Battery, reserve: Percent) -> Level {
     let stated = match battery.charge {
@@ -91,7 +90,7 @@ impl Drain {
 
     /// The rest of `battery` when a low reading of now would have lasted.
     fn ahead(&self, battery: &Battery) -> Battery {
-        let taken = (self.per_second() * DRAIN_AHEAD.as_secs_f64()).clamp(0.0, DRAIN_AT_MOST);
+        let taken = (self.per_second() * DRAIN_AHEAD.as_secs_f64()).clamp(0.0, MAX_DRAIN_PERCENT);
         let left = |now: Percent| {
             #[allow(
                 clippy::cast_possible_truncation,

@@ -5,7 +5,7 @@
 //! lithium ion the one with more charge: a healthy pack is never doubted. Under load the voltage proves nothing, so only a vehicle with its
 //! motors off is judged.
 //!
-//!   believed --more than DOUBTED_FROM above the voltage, for RESTS_FOR--> doubted --not more than BELIEVED_FROM above it, or gone-->
+//!   believed --more than DOUBTED_FROM_PERCENT above the voltage, for RESTS_FOR--> doubted --not more than BELIEVED_FROM_PERCENT above it, or gone-->
 //!   believed
 
 use model::monitored_battery::Drives;
@@ -32,11 +32,11 @@ const MOST_LEFT: [(f64, f64); 10] = [
     (4.15, 100.0),
 ];
 
-/// Excess of a charge over its voltage at which it is doubted, percent: sensors are off by some hundredths of a volt a cell.
-const DOUBTED_FROM: f64 = 20.0;
+/// Excess of a charge over its voltage at which it is doubted: sensors are off by some hundredths of a volt a cell.
+const DOUBTED_FROM_PERCENT: f64 = 20.0;
 
-/// Excess at which it is believed again, percent.
-const BELIEVED_FROM: f64 = 10.0;
+/// Excess at which it is believed again.
+const BELIEVED_FROM_PERCENT: f64 = 10.0;
 
 /// Recovery time of a pack's voltage after a load.
 const RESTS_FOR: Duration = Duration::from_secs(30);
@@ -118,10 +118,10 @@ impl Doubt {
             return;
         };
         let above = f64::from(left.get()) - most;
-        if above <= BELIEVED_FROM {
+        if above <= BELIEVED_FROM_PERCENT {
             (self.too_much_since, self.too_much) = (None, None);
         }
-        if above <= DOUBTED_FROM {
+        if above <= DOUBTED_FROM_PERCENT {
             self.too_much_since = None;
             return;
         }

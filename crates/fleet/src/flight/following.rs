@@ -16,9 +16,9 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 /// Distance over ground from a reached place, meters: PX4 passes a waypoint within 10 m (`NAV_ACC_RAD`), and positions come twice a second.
-pub const REACHED_WITHIN: f64 = 15.0;
+pub const REACHED_WITHIN_M: f64 = 15.0;
 /// In altitude, meters.
-pub const REACHED_WITHIN_HEIGHT: f64 = 10.0;
+pub const REACHED_WITHIN_ALTITUDE_M: f64 = 10.0;
 /// How long a position counts: the autopilot's message may be a repeated one.
 const POSITION_AGE_LIMIT: Duration = Duration::from_secs(8);
 /// Longest interval of positions with a straight line between: a fast vehicle passes a place between two reports.
@@ -86,7 +86,7 @@ impl Following {
         };
         place.is_some_and(|place| {
             let (east, north) = offset(place, position);
-            east.hypot(north) <= REACHED_WITHIN
+            east.hypot(north) <= REACHED_WITHIN_M
         })
     }
 
@@ -207,7 +207,7 @@ fn nearest(from: [f64; 3], to: [f64; 3]) -> [f64; 3] {
 }
 
 fn is_there([east, north, up]: [f64; 3]) -> bool {
-    east.hypot(north) <= REACHED_WITHIN && up.abs() <= REACHED_WITHIN_HEIGHT
+    east.hypot(north) <= REACHED_WITHIN_M && up.abs() <= REACHED_WITHIN_ALTITUDE_M
 }
 
 const fn is_descent(command: u16) -> bool {

@@ -173,7 +173,7 @@ async fn a_namespace_with_hundreds_of_waiting_drones_gets_no_more_and_says_so() 
     south.metadata.namespace = Some("south".to_owned());
     let mut field = Field::new(&[full.clone(), more, south], Duration::ZERO);
     let observer = &field.controller.observer;
-    for number in 0..fleet::planning::mission::priority::MOST_WAITING_DRONES {
+    for number in 0..fleet::planning::mission::priority::MAX_WAITING_DRONES {
         let mut drone = build(&full, &format!("d{number}"), 20.0);
         drone.metadata.uid = Some(format!("uid-d{number}"));
         observer

@@ -9,7 +9,7 @@ use model::geo::{Frame, Local, NoPlace, offset, shifted};
 use model::units::{AltitudeAmsl, Meters, Wgs84};
 
 /// Including those of holes.
-pub const MOST_CORNERS: usize = 500;
+pub const MAX_CORNERS: usize = 500;
 
 pub const MIN_AREA_M2: f64 = 1.0;
 
@@ -23,7 +23,7 @@ pub enum BadArea {
     #[error("{0} has fewer than 3 different corners; give at least 3")]
     TooFewCorners(Ring),
     /// More than can be planned in time.
-    #[error("the area has {0} corners, more than {MOST_CORNERS}; leave out some, or divide it")]
+    #[error("the area has {0} corners, more than {MAX_CORNERS}; leave out some, or divide it")]
     TooManyCorners(usize),
     #[error("{0} crosses itself; list its corners in the order of a walk around it")]
     CrossesItself(Ring),
@@ -75,7 +75,7 @@ impl Area {
     /// [`BadArea`], the first fault.
     pub fn new(outer: &[Wgs84], holes: &[Vec<Wgs84>]) -> Result<Self, BadArea> {
         let corners = outer.len() + holes.iter().map(Vec::len).sum::<usize>();
-        if corners > MOST_CORNERS {
+        if corners > MAX_CORNERS {
             return Err(BadArea::TooManyCorners(corners));
         }
         let frame = frame(outer).map_err(|source| BadArea::Corner {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 /// Most Drones of one namespace's Missions that wait for vehicles: each is bound, reconciled and watched, and is of use once there is a
 /// vehicle.
-pub const MOST_WAITING_DRONES: usize = 500;
+pub const MAX_WAITING_DRONES: usize = 500;
 
 #[derive(Clone, Debug)]
 pub struct Claim<'a> {
@@ -27,7 +27,7 @@ impl Claim<'_> {
 pub fn room<'a>(claims: &[Claim<'a>]) -> BTreeMap<&'a str, usize> {
     let mut room = BTreeMap::new();
     for claim in claims {
-        let left = room.entry(claim.namespace).or_insert(MOST_WAITING_DRONES);
+        let left = room.entry(claim.namespace).or_insert(MAX_WAITING_DRONES);
         *left = left.saturating_sub(claim.waiting());
     }
     room
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_namespace_has_only_the_waiting_drones_there_is_room_for_and_takes_no_others() {
-        let waits = vec![drone(false, false); MOST_WAITING_DRONES - 1];
+        let waits = vec![drone(false, false); MAX_WAITING_DRONES - 1];
         let others = [drone(true, false), drone(false, true)];
         let claims = [
             claim("north", 1, &waits),
@@ -115,7 +115,7 @@ mod tests {
         ];
         assert_eq!(
             room(&claims),
-            BTreeMap::from([("north", 1), ("south", MOST_WAITING_DRONES)])
+            BTreeMap::from([("north", 1), ("south", MAX_WAITING_DRONES)])
         );
         let more = [claim("north", 1, &waits), claim("north", 1, &waits)];
         assert_eq!(room(&more), BTreeMap::from([("north", 0)]));

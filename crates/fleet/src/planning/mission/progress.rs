@@ -24,7 +24,7 @@ pub mod sharing;
 pub use refused::{Refused, rest};
 pub use sharing::{Answers, Sharer, Unanswered};
 
-use super::share::{CannotShare, Flier, MOST_FLIERS};
+use super::share::{CannotShare, Flier, MAX_FLIERS};
 use super::stretch::{Stretch, Stretches};
 use super::track::Work;
 use crate::planning::population::{Existing, creations, most_of_mission};
@@ -544,7 +544,7 @@ fn fliers(fit: &[(&str, Wgs84)], count: usize) -> Vec<Flier> {
         endurance: None,
     };
     // Missing vehicles are assumed to start where one that is there starts.
-    let all = fit.iter().cycle().take(count.min(MOST_FLIERS));
+    let all = fit.iter().cycle().take(count.min(MAX_FLIERS));
     all.map(|(_, start)| flier(start)).collect()
 }
 

@@ -23,7 +23,7 @@ use std::time::Duration;
 /// Most vehicles of which all orders are tried.
 const MAX_PERMUTED_VEHICLES: usize = 4;
 
-pub const MOST_FLIERS: usize = 100;
+pub const MAX_FLIERS: usize = 100;
 
 /// Accuracy of the least time, seconds.
 const EXACT_S: f64 = 0.001;
@@ -49,7 +49,7 @@ pub struct Flier {
 pub enum CannotShare {
     #[error("there is no vehicle; give at least one")]
     NoVehicle,
-    #[error("{0} vehicles are more than {MOST_FLIERS}; divide the work into several Missions")]
+    #[error("{0} vehicles are more than {MAX_FLIERS}; divide the work into several Missions")]
     TooMany(usize),
     #[error("the start of vehicle {number} has no place")]
     Start {
@@ -97,7 +97,7 @@ impl Work {
         if fliers.is_empty() {
             return Err(CannotShare::NoVehicle);
         }
-        if fliers.len() > MOST_FLIERS {
+        if fliers.len() > MAX_FLIERS {
             return Err(CannotShare::TooMany(fliers.len()));
         }
         let brakes = brakes(self.track.points());

@@ -10,10 +10,10 @@ use model::plan::route::{FASTEST, height};
 use model::station::Altitude;
 use model::units::{Heading, Meters, MetersPerSecond, Percent, Wgs84};
 
-/// Least and largest distance of lines, meters.
-pub const SPACING: (f64, f64) = (1.0, 1000.0);
+/// Least and largest distance of lines.
+pub const SPACING_LIMITS_M: (f64, f64) = (1.0, 1000.0);
 
-pub const MOST_LINES: f64 = 1000.0;
+pub const MAX_LINES: f64 = 1000.0;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Survey {
@@ -74,7 +74,7 @@ impl Camera {
 pub enum BadSurvey {
     #[error(transparent)]
     Area(#[from] BadArea),
-    #[error("the lines are {0:.2} m apart, not from {least} to {most} m; change the spacing, or the altitude or overlap of the camera", least = SPACING.0, most = SPACING.1)]
+    #[error("the lines are {0:.2} m apart, not from {least} to {most} m; change the spacing, or the altitude or overlap of the camera", least = SPACING_LIMITS_M.0, most = SPACING_LIMITS_M.1)]
     Spacing(f64),
     #[error(
         "the photos are {0:.2} m apart, not from 0.1 to 1000 m; change the distance, or the altitude or overlap of the camera"
@@ -95,7 +95,7 @@ pub enum BadSurvey {
     #[error("heading {0} is not from 0 up to 360; give degrees clockwise from north")]
     Heading(f64),
     /// More than can be planned or uploaded.
-    #[error("the survey has about {0:.0} lines, more than {MOST_LINES}; raise the spacing, or divide the area")]
+    #[error("the survey has about {0:.0} lines, more than {MAX_LINES}; raise the spacing, or divide the area")]
     TooManyLines(f64),
     #[error("the center of the expanding square has no place")]
     Center(#[source] NoPlace),
@@ -148,7 +148,7 @@ impl Survey {
                 }
             }
         };
-        if !(SPACING.0..=SPACING.1).contains(&distances.spacing) {
+        if !(SPACING_LIMITS_M.0..=SPACING_LIMITS_M.1).contains(&distances.spacing) {
             return Err(BadSurvey::Spacing(distances.spacing));
         }
         if let Some(trigger) = distances.trigger.filter(|trigger| !(0.1..=1000.0).contains(trigger)) {
@@ -222,7 +222,7 @@ impl Survey {
 }
 
 fn few_enough(lines: f64) -> Result<(), BadSurvey> {
-    if lines > MOST_LINES {
+    if lines > MAX_LINES {
         Err(BadSurvey::TooManyLines(lines))
     } else {
         Ok(())

@@ -74,7 +74,7 @@ fn what_is_no_selector_is_refused_with_what_should_be_there() {
         ("team in (red blue)", "a comma or the closing bracket"),
     ] {
         match selector(text) {
-            Err(NoSelector::Grammar { wanted: told, .. }) => assert_eq!(told, wanted, "{text}"),
+            Err(NoSelector::Grammar { wanted: named, .. }) => assert_eq!(named, wanted, "{text}"),
             other => panic!("{text}: {other:?}"),
         }
     }

@@ -399,9 +399,12 @@ fn a_swarm_is_stalled_when_nothing_more_comes_without_a_person_and_not_before() 
         grounded: false,
         deleting: false,
     };
-    let told = readiness(&stuck);
-    assert_eq!((told.ready, told.stalled, told.reason), (false, true, "DronesStalled"));
-    assert!(told.message.contains("2 need a person"), "{}", told.message);
+    let reported = readiness(&stuck);
+    assert_eq!(
+        (reported.ready, reported.stalled, reported.reason),
+        (false, true, "DronesStalled")
+    );
+    assert!(reported.message.contains("2 need a person"), "{}", reported.message);
     for other in [
         Tally { stalled: 1, ..stuck },
         Tally { live: 2, ..stuck },

@@ -8,8 +8,8 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Bytes; a longer log is put aside at the next start.
-const LONGEST_LOG: u64 = 16 << 20;
+/// A longer log is put aside at the next start.
+const MAX_LOG_BYTES: u64 = 16 << 20;
 
 /// Locked by this process.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ impl DataDir {
     /// A long log first replaces the one put aside before.
     pub fn log(&self) -> io::Result<File> {
         let path = self.log_path();
-        if std::fs::metadata(&path).is_ok_and(|file| file.len() > LONGEST_LOG) {
+        if std::fs::metadata(&path).is_ok_and(|file| file.len() > MAX_LOG_BYTES) {
             std::fs::rename(&path, self.path.join("skein.log.1"))?;
         }
         File::options().create(true).append(true).mode(0o600).open(path)

@@ -223,11 +223,11 @@ pub fn with_pilots(fleet: &[Vehicle]) -> Vec<String> {
 
 /// Has each of them landed by its pilot, once.
 pub async fn land_by_pilots(fleet: watch::Receiver<Vec<Vehicle>>, simulation: Arc<Simulation>) {
-    let mut told = BTreeSet::new();
+    let mut landing = BTreeSet::new();
     loop {
         for node in with_pilots(&fleet.borrow()) {
-            if !told.contains(&node) && simulation.inject(&node, What::Sudden(Sudden::Mode(LAND_MODE))) {
-                told.insert(node);
+            if !landing.contains(&node) && simulation.inject(&node, What::Sudden(Sudden::Mode(LAND_MODE))) {
+                landing.insert(node);
             }
         }
         sleep(Duration::from_secs(1)).await;

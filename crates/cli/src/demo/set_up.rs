@@ -159,10 +159,10 @@ impl Parts {
 const BOOT_SPEEDUP: f64 = 4.0;
 
 /// Vehicles: at [`BOOT_SPEEDUP`] each sends four times as much to this machine.
-const MOST_BOOTING_FASTER: u16 = 20;
+const MAX_BOOTING_FASTER: u16 = 20;
 
 pub(super) fn boot_speedup(args: &DemoArgs) -> Option<f64> {
-    (args.speedup < BOOT_SPEEDUP && args.drones <= MOST_BOOTING_FASTER).then_some(BOOT_SPEEDUP)
+    (args.speedup < BOOT_SPEEDUP && args.drones <= MAX_BOOTING_FASTER).then_some(BOOT_SPEEDUP)
 }
 
 /// Equally long, so that they sort as they count.

@@ -34,7 +34,7 @@ const LEASE_CALL_DEADLINE: Duration = Duration::from_secs(3);
 const RENEWAL_RETRY_DELAY: Duration = Duration::from_millis(500);
 
 /// Least frequency of tries to lead.
-const LONGEST_DELAY: Duration = Duration::from_secs(3);
+const MAX_TRY_DELAY: Duration = Duration::from_secs(3);
 
 /// The Lease of one namespace, and our identity.
 #[derive(Clone)]
@@ -125,7 +125,7 @@ impl LeaderLease {
                         tracing::warn!(%error, namespace, failures, "cannot take the lead yet; will be tried again");
                     }
                     let delay = crate::cluster::retry::RETRY.delay(failures, rand::random::<f64>());
-                    delay.min(LONGEST_DELAY)
+                    delay.min(MAX_TRY_DELAY)
                 }
             };
             tokio::time::sleep(delay).await;

@@ -46,8 +46,8 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use traces::Program;
 
-/// Limit of spans of traces to be sent: those of a thousand takeoffs at once.
-const MOST_SPANS: usize = 4096;
+/// Spans of traces to be sent: those of a thousand takeoffs at once.
+const MAX_SPANS: usize = 4096;
 
 /// Time to send the last spans.
 const LAST_SPANS: Duration = Duration::from_secs(2);
@@ -87,7 +87,7 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
         name: "skein-coordinator",
         version: model::version::version().to_owned(),
         instance: identity.clone(),
-        queue: MOST_SPANS,
+        queue: MAX_SPANS,
     });
     let setup = Setup {
         security: options.security()?,

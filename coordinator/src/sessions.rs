@@ -35,7 +35,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// Above the largest fleet that one coordinator is made for.
-pub const MOST_SESSIONS: usize = 50_000;
+pub const MAX_SESSIONS: usize = 50_000;
 
 /// Guests that wait to be announced to one agent.
 const GUEST_CALLS: usize = 4;
@@ -161,7 +161,7 @@ impl Sessions {
             return Err(NotOpened::Taken);
         }
         let old = inner.remove(node);
-        if old.is_none() && inner.len() >= MOST_SESSIONS {
+        if old.is_none() && inner.len() >= MAX_SESSIONS {
             self.metrics.session("too_many");
             return Err(NotOpened::TooMany);
         }

@@ -20,7 +20,7 @@ pub const WATCH_RETRY: Backoff = Backoff {
 };
 
 /// Limit of the rest after a failure, in which wake-ups are ignored: an outage causes no storm, and a mended cause is soon noticed.
-const LONGEST_REST: Duration = Duration::from_secs(1);
+const MAX_REST: Duration = Duration::from_secs(1);
 
 /// Failures in a row, by key. A key is forgotten when its work succeeds or its object is gone.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ impl<K: Clone + Eq + Hash + Display> Failures<K> {
     pub fn resting(&self, key: &K, now: Instant) -> Option<Duration> {
         let failures = self.lock();
         let Failed { times, last } = failures.get(key)?;
-        let rest = RETRY.delay(*times, 0.0).min(LONGEST_REST);
+        let rest = RETRY.delay(*times, 0.0).min(MAX_REST);
         rest.checked_sub(now.saturating_duration_since(*last))
             .filter(|left| !left.is_zero())
     }
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(failures.resting(&1, now), None);
         for _ in 0..10 {
             let delay = failures.failed(&1, &"no API server", now, 0.0);
-            assert_eq!(failures.resting(&1, now), Some(delay.min(LONGEST_REST)));
+            assert_eq!(failures.resting(&1, now), Some(delay.min(MAX_REST)));
             assert_eq!(failures.resting(&1, now + delay), None);
         }
     }

@@ -8,7 +8,7 @@ use crds::{Drone, Swarm, labels};
 use fleet::planning::selector::{NoSelector, Selector};
 use kube::ResourceExt;
 
-const LONGEST_LABEL: usize = 63;
+const MAX_LABEL_LENGTH: usize = 63;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
@@ -79,7 +79,7 @@ impl Selection {
 pub fn swarm_label(swarm: &Swarm) -> Option<(String, String)> {
     let name = swarm.name_any();
     // A longer name is no label value; the owner reference counts.
-    (name.len() <= LONGEST_LABEL).then(|| (labels::SWARM.to_owned(), name))
+    (name.len() <= MAX_LABEL_LENGTH).then(|| (labels::SWARM.to_owned(), name))
 }
 
 fn some(text: &str) -> Option<String> {

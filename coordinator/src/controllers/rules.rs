@@ -54,7 +54,7 @@ const HEAR_ALL_TIMEOUT: Duration = Duration::from_secs(60);
 #[derive(Default)]
 struct Followed {
     flight: flight::Followed,
-    told: Troubles,
+    reported: Troubles,
     in_force: Option<RulesDigest>,
 }
 
@@ -280,7 +280,7 @@ impl Controller {
             record(Note::normal(FLIGHT, words));
         }
         let Some(report) = &subject.report else { return };
-        for (reason, text) in followed.told.news(&report.rules) {
+        for (reason, text) in followed.reported.news(&report.rules) {
             tracing::warn!(vehicle = subject.name, node = %subject.node, reason, text, "rules are not in force");
             record(Note::warning(reason, text));
         }

@@ -16,9 +16,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Limit of selected objects and of nodes in an order, from the CRD; a selector covers the rest.
-const MOST_OBJECTS: usize = 2000;
-const MOST_NODES: usize = 10_000;
-const LONGEST_NAME: usize = 512;
+const MAX_OBJECTS: usize = 2000;
+const MAX_NODES: usize = 10_000;
+const MAX_NAME_LENGTH: usize = 512;
 
 #[derive(Clone, Debug)]
 pub(super) struct About {
@@ -51,11 +51,11 @@ pub(super) fn order(id: GroundOrderId, part: Option<&str>, about: About, by: &st
             scope: about.scope,
             namespace: about.namespace,
             target: about.target,
-            ordered_by: by.chars().take(LONGEST_NAME).collect(),
+            ordered_by: by.chars().take(MAX_NAME_LENGTH).collect(),
             ordered_at: Timestamp::now().round(k8s_openapi::jiff::Unit::Second).ok().map(Time),
             id: id.0.to_string(),
-            objects: about.objects.into_iter().take(MOST_OBJECTS).collect(),
-            nodes: about.nodes.into_iter().take(MOST_NODES).collect(),
+            objects: about.objects.into_iter().take(MAX_OBJECTS).collect(),
+            nodes: about.nodes.into_iter().take(MAX_NODES).collect(),
         },
     );
     object.metadata.finalizers = Some(vec![labels::RELEASED_FINALIZER.to_owned()]);

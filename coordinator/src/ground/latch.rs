@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Orders known to have been given to this leader; that matters only until it knows the present.
-const MOST_HERE: usize = 10_000;
+const MAX_GIVEN_HERE: usize = 10_000;
 
-/// Released orders remembered: an agent forgets one with its next order.
-const MOST_ENDED: usize = 1_000;
+/// An agent forgets one with its next order.
+const MAX_RELEASED_ORDERS: usize = 1_000;
 
 /// Orders to record, each with the call that gave it.
 pub(super) type Unrecorded = Vec<(Call, Arc<InForce>)>;
@@ -66,7 +66,7 @@ impl Latch {
     /// `order` is in force; it is still to be recorded.
     pub(super) fn put_order(&self, call: Call, order: InForce) {
         let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
-        if here.len() < MOST_HERE {
+        if here.len() < MAX_GIVEN_HERE {
             here.insert(order.name().to_owned());
         }
         drop(here);
@@ -93,7 +93,7 @@ impl Latch {
     pub(super) fn end(&self, order: &InForce) {
         let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         ended.extend(order.id.map(|_| order.name().to_owned()));
-        if ended.len() > MOST_ENDED {
+        if ended.len() > MAX_RELEASED_ORDERS {
             ended.pop_front();
         }
     }

@@ -47,7 +47,7 @@ const REOPEN_BURST: u32 = 20;
 const REOPEN_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Characters logged of an agent's version, which may be any text.
-const LONGEST_VERSION: usize = 64;
+const MAX_VERSION_CHARS: usize = 64;
 
 #[derive(Clone, Debug)]
 pub struct UplinkHandles {
@@ -164,7 +164,7 @@ async fn hold(
             NotOpened::Taken => Status::already_exists(error.to_string()),
         }
     })?;
-    let version: String = hello.agent_version.chars().take(LONGEST_VERSION).collect();
+    let version: String = hello.agent_version.chars().take(MAX_VERSION_CHARS).collect();
     tracing::info!(version, "agent connected");
     handles.node_objects.agent_changed(&node);
     if !has_object(handles, &node) {

@@ -14,7 +14,7 @@ pub const DRONE_NAMESPACE: &str = "skein.dev/drone-namespace";
 
 pub const DRONE_NAME: &str = "skein.dev/drone-name";
 
-const LONGEST_NAME: usize = 253;
+const MAX_NAME_LENGTH: usize = 253;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
@@ -33,7 +33,7 @@ impl Claim {
 /// Node names that agree in their first 248 characters share a claim: a node may seem taken, but never gets two.
 pub fn name(node: &str) -> String {
     let mut name = format!("node-{node}");
-    name.truncate(LONGEST_NAME);
+    name.truncate(MAX_NAME_LENGTH);
     name.trim_end_matches(['-', '.']).to_owned()
 }
 
@@ -59,6 +59,6 @@ mod tests {
     #[test]
     fn the_name_of_a_claim_is_one_that_kubernetes_takes() {
         assert_eq!(name("pi-1.field"), "node-pi-1.field");
-        assert!(name(&"x".repeat(253)).len() <= LONGEST_NAME);
+        assert!(name(&"x".repeat(253)).len() <= MAX_NAME_LENGTH);
     }
 }

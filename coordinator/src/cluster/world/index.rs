@@ -33,7 +33,7 @@ pub(super) struct Inner {
 }
 
 /// Limit of remembered shared numbers. One beyond it counts as that of one airframe: that keeps vehicles on the ground, and lets none fly.
-pub(super) const MOST_SHARED: usize = 1000;
+pub(super) const MAX_SHARED_NUMBERS: usize = 1000;
 
 fn hardware(drone: &Drone) -> Option<&str> {
     drone.spec.node_name.as_ref()?;
@@ -156,11 +156,11 @@ impl Inner {
 
     /// Several airframes have this number. Numbers of no bound Drone are forgotten first: they are found again when they matter.
     pub(super) fn share_hardware(&mut self, hardware: String) {
-        if self.shared_hardware.len() >= MOST_SHARED && !self.shared_hardware.contains(&hardware) {
+        if self.shared_hardware.len() >= MAX_SHARED_NUMBERS && !self.shared_hardware.contains(&hardware) {
             let bound = &self.of_hardware;
             self.shared_hardware.retain(|number| bound.contains_key(number));
         }
-        if self.shared_hardware.len() < MOST_SHARED {
+        if self.shared_hardware.len() < MAX_SHARED_NUMBERS {
             self.shared_hardware.insert(hardware);
         }
     }

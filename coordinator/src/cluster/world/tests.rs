@@ -814,7 +814,7 @@ fn numbers_of_several_airframes_are_bounded_and_those_that_drones_have_are_kept(
         world.hardware_is_shared(&HardwareUid::Short(other));
     }
     let remembered = world.lock().shared_hardware_count();
-    assert!(remembered <= super::index::MOST_SHARED, "{remembered}");
+    assert!(remembered <= super::index::MAX_SHARED_NUMBERS, "{remembered}");
     let elsewhere = world.flying_elsewhere(&number, &NodeName::parse("n2").unwrap());
     assert!(elsewhere.is_empty(), "its number is that of several");
 }

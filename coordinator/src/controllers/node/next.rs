@@ -13,7 +13,7 @@ use std::time::Duration;
 /// more. The same for an autopilot, which reboots within this time.
 const AGENT_GONE_GRACE: Duration = Duration::from_secs(10);
 
-const LONGEST_LABEL: usize = 63;
+const MAX_LABEL_LENGTH: usize = 63;
 
 const READY: &str = "Ready";
 
@@ -82,7 +82,7 @@ pub fn is_ours(node: &Node) -> bool {
 
 pub fn object(node: &NodeName) -> Node {
     // A longer name is no label value.
-    let hostname = Some(("kubernetes.io/hostname", node.as_str())).filter(|(_, name)| name.len() <= LONGEST_LABEL);
+    let hostname = Some(("kubernetes.io/hostname", node.as_str())).filter(|(_, name)| name.len() <= MAX_LABEL_LENGTH);
     let labels = [(labels::DRONE_NODE, ""), (labels::MANAGED_BY, labels::COORDINATOR)];
     let labels = labels.into_iter().chain(hostname);
     Node {
@@ -187,10 +187,10 @@ mod tests {
     fn a_node_whose_name_is_longer_than_a_label_may_be_has_no_label_to_be_refused() {
         let hostname = |name: &str| {
             let node = object(&NodeName::parse(name).unwrap());
-            assert!(node.labels().values().all(|value| value.len() <= LONGEST_LABEL) && is_ours(&node));
+            assert!(node.labels().values().all(|value| value.len() <= MAX_LABEL_LENGTH) && is_ours(&node));
             node.labels().get("kubernetes.io/hostname").cloned()
         };
-        let longest = "a".repeat(LONGEST_LABEL);
+        let longest = "a".repeat(MAX_LABEL_LENGTH);
         assert_eq!(hostname(&longest), Some(longest.clone()));
         assert_eq!(hostname(&format!("{longest}.field.example")), None);
     }

@@ -13,7 +13,7 @@ use k8s_openapi::jiff::Timestamp;
 use model::remote_id::{Choice, Operator, RemoteIdReport, Sending, Transmitter, assess, choose};
 use std::collections::BTreeMap;
 
-const MOST_NAMED: usize = 32;
+const MAX_NAMED: usize = 32;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
@@ -213,7 +213,7 @@ pub fn of_operator(
         observed_generation: Some(operator.generation),
         selected: Some(number(selected)),
         sent: Some(number(sent)),
-        unsettled: unsettled.take(MOST_NAMED).collect(),
+        unsettled: unsettled.take(MAX_NAMED).collect(),
         conditions,
     }
 }

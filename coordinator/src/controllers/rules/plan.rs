@@ -375,8 +375,8 @@ fn progress(made: &Made, values: &Resolved, granted: Option<&Vec<WantedParameter
 pub(super) fn unnamed(rules: &Rules, report: &Report) -> usize {
     let rules_name = |one: &&Deviation| rules.parameters.iter().any(|wanted| wanted.name == one.name);
     let named = report.rules.deviations.iter().filter(rules_name).count();
-    let told = named.saturating_add(report.rules.parameters_in_force as usize);
-    rules.parameters.len().saturating_sub(told)
+    let reported = named.saturating_add(report.rules.parameters_in_force as usize);
+    rules.parameters.len().saturating_sub(reported)
 }
 
 fn grant(

@@ -13,7 +13,7 @@ use k8s_openapi::jiff::Timestamp;
 use model::report::Report;
 use model::rules::{Deviation, DeviationWhy, FenceState};
 
-const MOST_NAMED: usize = 32;
+const MAX_NAMED: usize = 32;
 
 const MAX_TEXT_BYTES: usize = 1024;
 
@@ -258,7 +258,7 @@ fn say(about: &About<'_>, mut vehicles: Vec<(&str, RuleState)>, now: Timestamp) 
     let unsettled = if about.rests.is_some() {
         Vec::new()
     } else {
-        unsettled.take(MOST_NAMED).collect()
+        unsettled.take(MAX_NAMED).collect()
     };
     let number = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
     let needs_attention = count(&|state| matches!(state, RuleState::Stuck(..)));

@@ -5,7 +5,7 @@ use model::rules::{DeviationWhy, FenceState, RulesReport};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Parameters named in an Event; the object has the others.
-const MOST_NAMED: usize = 4;
+const MAX_NAMED_PARAMETERS: usize = 4;
 
 #[derive(Debug, Default)]
 pub struct Troubles(BTreeSet<(&'static str, String)>);
@@ -21,15 +21,19 @@ impl Troubles {
             }
         }
         self.0 = now.into_iter().map(|(reason, about, _)| (reason, about)).collect();
-        let told = new.into_iter().map(|(reason, texts)| {
-            let more = texts.len().saturating_sub(MOST_NAMED);
-            let mut text = texts.into_iter().take(MOST_NAMED).collect::<Vec<_>>().join("; ");
+        let reported = new.into_iter().map(|(reason, texts)| {
+            let more = texts.len().saturating_sub(MAX_NAMED_PARAMETERS);
+            let mut text = texts
+                .into_iter()
+                .take(MAX_NAMED_PARAMETERS)
+                .collect::<Vec<_>>()
+                .join("; ");
             if more > 0 {
                 text.push_str(&format!("; and {more} more"));
             }
             (reason, text)
         });
-        told.collect()
+        reported.collect()
     }
 }
 
@@ -86,10 +90,10 @@ mod tests {
 
     #[test]
     fn a_vehicle_has_one_event_a_change_however_many_values_drift_and_none_for_wander() {
-        let mut told = Troubles::default();
+        let mut reported = Troubles::default();
         let names: Vec<String> = (0..40).map(|i| format!("P{i:02}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let first = told.news(&drifted(&names, 2.0));
+        let first = reported.news(&drifted(&names, 2.0));
         assert_eq!(first.len(), 1);
         assert_eq!(first[0].0, "ParameterDrifted");
         assert!(first[0].1.starts_with("P00 is 2 and is to be 1; P01"), "{}", first[0].1);
@@ -99,26 +103,26 @@ mod tests {
             first[0].1
         );
         for wandering in 3..20 {
-            assert_eq!(told.news(&drifted(&names, f64::from(wandering))), []);
+            assert_eq!(reported.news(&drifted(&names, f64::from(wandering))), []);
         }
         let more = [&names[..], &["Q"]].concat();
         assert_eq!(
-            told.news(&drifted(&more, 5.0)),
+            reported.news(&drifted(&more, 5.0)),
             [("ParameterDrifted", "Q is 5 and is to be 1".to_owned())]
         );
-        assert_eq!(told.news(&RulesReport::default()), []);
-        assert_eq!(told.news(&drifted(&names, 2.0)).len(), 1, "it happened again");
+        assert_eq!(reported.news(&RulesReport::default()), []);
+        assert_eq!(reported.news(&drifted(&names, 2.0)).len(), 1, "it happened again");
     }
 
     #[test]
     fn a_fence_that_is_refused_in_the_same_words_is_told_once() {
-        let mut told = Troubles::default();
+        let mut reported = Troubles::default();
         let refused = |why: &str| RulesReport {
             fence: FenceState::Refused(why.to_owned()),
             ..RulesReport::default()
         };
-        assert_eq!(told.news(&refused("home is 3.1 m outside")).len(), 1);
-        assert_eq!(told.news(&refused("home is 2.9 m outside")), []);
-        assert_eq!(told.news(&refused("too many items"))[0].0, "FenceRefused");
+        assert_eq!(reported.news(&refused("home is 3.1 m outside")).len(), 1);
+        assert_eq!(reported.news(&refused("home is 2.9 m outside")), []);
+        assert_eq!(reported.news(&refused("too many items"))[0].0, "FenceRefused");
     }
 }

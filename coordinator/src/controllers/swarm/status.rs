@@ -30,7 +30,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-const MOST_NAMES: usize = 100;
+const MAX_NAMES: usize = 100;
 
 /// Writes the Swarm's status, or says when to reconcile again. `trouble`: why Drones could not be made or removed, a word and a sentence.
 pub async fn write(
@@ -140,7 +140,7 @@ fn assemble(
     }
     let generation = swarm.metadata.generation.unwrap_or_default();
     // In the order of their names.
-    let names = drones.iter().take(MOST_NAMES).map(|drone| drone.name_any());
+    let names = drones.iter().take(MAX_NAMES).map(|drone| drone.name_any());
     let make = |kind, value| {
         let (reason, message) = (verdict.reason, &verdict.message);
         condition(&old.conditions, kind, Some(value), reason, message, generation, now)
@@ -269,7 +269,7 @@ fn add_slots(
     let condition = exact_condition(&old.conditions, "Covered", value, reason, &message, generation, now);
     next.conditions.push(condition);
     next.covered_slots = Some(small(covered));
-    all.truncate(MOST_NAMES);
+    all.truncate(MAX_NAMES);
     next.slots = all;
 }
 
@@ -499,13 +499,13 @@ mod tests {
             "a new leader has not heard them yet"
         );
         // To a leader that has never observed it covered, it is uncovered since its predecessor wrote so.
-        let mut told = lost.clone();
-        told.slots[0].since = Some(Time(Timestamp::from_second(-500).unwrap()));
-        told.slots[0].message = Some("it takes off".into());
-        let later = make(&told, 40.0, false, false).slots[0].clone();
+        let mut reported = lost.clone();
+        reported.slots[0].since = Some(Time(Timestamp::from_second(-500).unwrap()));
+        reported.slots[0].message = Some("it takes off".into());
+        let later = make(&reported, 40.0, false, false).slots[0].clone();
         assert_eq!(
             (&later.since, later.message.as_deref()),
-            (&told.slots[0].since, Some("it flies"))
+            (&reported.slots[0].since, Some("it flies"))
         );
     }
 }

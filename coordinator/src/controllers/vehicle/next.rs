@@ -31,7 +31,7 @@ pub const FORGOTTEN_AFTER: SignedDuration = SignedDuration::from_hours(90 * 24);
 /// A home that has moved less, over ground and in altitude, is the same: autopilots correct theirs.
 const HOME_EPSILON_M: (f64, f64) = (10.0, 5.0);
 
-const LONGEST_NAME: usize = 253;
+const MAX_NAME_LENGTH: usize = 253;
 
 /// Specs of Vehicles never change.
 const GENERATION: i64 = 1;
@@ -94,7 +94,7 @@ pub fn name(node: &str, airframe: Airframe) -> String {
     let Some(uid) = airframe.0 else { return node.to_owned() };
     let hash = Sha256::digest(format!("{node}/{uid}"));
     let hash: String = hash.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-    let most = LONGEST_NAME - 1 - hash.len();
+    let most = MAX_NAME_LENGTH - 1 - hash.len();
     let node = node.get(..most).unwrap_or(node).trim_end_matches(['.', '-']);
     format!("{node}-{hash}")
 }
@@ -362,8 +362,8 @@ fn board(report: &Report) -> Option<Board> {
 
 fn wear(report: &Report) -> Option<BatteryWear> {
     let wear = report.inventory.wear;
-    let told = wear != Default::default();
-    told.then(|| BatteryWear {
+    let is_reported = wear != Default::default();
+    is_reported.then(|| BatteryWear {
         cycles: wear.cycles.map(i32::from),
         health_percent: wear.health.map(|health| health.get().into()),
     })

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use trust::Caller;
 
 /// Calls refused for their credentials after which a connection is cut.
-const MOST_REFUSALS: u32 = 8;
+const MAX_REFUSALS: u32 = 8;
 
 /// Cheap to clone; clones share state.
 #[derive(Clone, Debug)]
@@ -102,7 +102,7 @@ impl Ticket {
 
     /// A call was refused for its credentials; after some the connection is cut.
     pub fn refused(&self) {
-        if self.0.refusals.fetch_add(1, Ordering::Relaxed) + 1 >= MOST_REFUSALS {
+        if self.0.refusals.fetch_add(1, Ordering::Relaxed) + 1 >= MAX_REFUSALS {
             self.0.cut.cancel();
         }
     }

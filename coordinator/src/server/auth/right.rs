@@ -41,7 +41,7 @@ const EXTERNAL: &str = "drones/external";
 pub const SEE: &str = "get";
 
 /// No name in Kubernetes is longer (RFC 1123, a host's name).
-const LONGEST_NAME: usize = 253;
+const MAX_NAME_LENGTH: usize = 253;
 
 impl Right {
     /// Of all namespaces when it is empty.
@@ -137,7 +137,7 @@ impl Right {
             edges.into_iter().all(|byte| byte.copied().is_some_and(edge))
                 && bytes.iter().all(|&byte| edge(byte) || byte == b'-')
         };
-        let name = |name: &String| name.len() <= LONGEST_NAME && name.split('.').all(label);
+        let name = |name: &String| name.len() <= MAX_NAME_LENGTH && name.split('.').all(label);
         self.namespace.iter().chain(&self.name).all(name)
     }
 

@@ -117,7 +117,7 @@ impl Flight {
 
     /// Checks that vehicles, agents and status show no change since `before`.
     pub fn unmoved(&self, before: &Before) -> anyhow::Result<()> {
-        self.untold(before)?;
+        self.undisturbed(before)?;
         let now = self.disconnected()?;
         ensure!(
             now == before.disconnected,
@@ -128,7 +128,7 @@ impl Flight {
     }
 
     /// The same, except for agents that disconnected by themselves.
-    pub fn untold(&self, before: &Before) -> anyhow::Result<()> {
+    pub fn undisturbed(&self, before: &Before) -> anyhow::Result<()> {
         for node in NODES {
             let sent = self.stage.wire(node).commands_since(before.since);
             ensure!(sent.is_empty(), "{node} was sent {sent:?}");

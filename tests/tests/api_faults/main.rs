@@ -90,7 +90,7 @@ fn an_agent_that_is_started_anew_while_the_api_server_hangs_takes_up_its_flight(
     flight.proxy.set(Fault::No);
     let took = flight.caught_up(HANGING).map_err(|error| flight.stage.explain(error))?;
     println!("an API server that hung: caught up {took:?} later");
-    flight.untold(&before)
+    flight.undisturbed(&before)
 }
 
 #[test]

@@ -77,18 +77,18 @@ async fn who_guesses_tokens_is_soon_heard_no_more_and_others_are() {
     let place = Place::new();
     let bystander = place.bystander().await;
     let crowd = place.way.from([127, 0, 0, 3]);
-    let mut told_off = false;
+    let mut refused = false;
     for number in 0..400 {
         let status = match Stream::open(&crowd, &format!("guess{number}"), "a").await {
             Err(status) => status,
             Ok(_) => panic!("a guess was right"),
         };
-        told_off |= status.code() == tonic::Code::ResourceExhausted;
-        if told_off {
+        refused |= status.code() == tonic::Code::ResourceExhausted;
+        if refused {
             break;
         }
     }
-    assert!(told_off);
+    assert!(refused);
     let mut agent = Stream::open(&place.way, &tokens::of_agent(place.plane, "a"), "a")
         .await
         .unwrap();

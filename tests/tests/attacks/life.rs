@@ -76,7 +76,7 @@ async fn while_the_api_server_is_away_no_session_has_to_show_its_credentials_aga
     assert!(ended.is_none(), "the agent lost its coordinator: {ended:?}");
 }
 
-async fn told_after_a_later_term(place: &Place, node: &str) -> Status {
+async fn status_after_a_later_term(place: &Place, node: &str) -> Status {
     let token = tokens::of_agent(place.plane, node);
     until("an answer of the coordinator", async || {
         let mut client = place.way.uplink(&token).await.map_err(|error| error.to_string())?;
@@ -103,15 +103,15 @@ async fn a_deposed_coordinator_ends_but_one_captured_agent_deposes_nobody() {
     let place = Place::new();
     let bystander = place.bystander().await;
     for _ in 0..5 {
-        let status = told_after_a_later_term(&place, "a").await;
+        let status = status_after_a_later_term(&place, "a").await;
         assert_eq!(status.code(), Code::Unavailable, "{status}");
     }
     bystander.stays_unharmed().await;
-    let status = told_after_a_later_term(&place, "b").await;
+    let status = status_after_a_later_term(&place, "b").await;
     assert_eq!(status.code(), Code::Unavailable, "{status}");
     place.coordinator.ensure_running().unwrap();
     // Three agents report the same: the Lease must have been lost.
-    let status = told_after_a_later_term(&place, "bystander").await;
+    let status = status_after_a_later_term(&place, "bystander").await;
     assert_eq!(status.code(), Code::Unavailable, "{status}");
     place.until_logged(&["deposed"]);
     assert!(!place.coordinator.wait_for_exit(PATIENCE).unwrap().success());

@@ -43,7 +43,7 @@ const ON_ITS_WAY: Duration = Duration::from_millis(300);
 /// Largest difference of the clocks of agent and oracle.
 const TICK: Duration = Duration::from_millis(500);
 /// Largest delay between a valid order and an act on it.
-const OLD_WISH: Duration = Duration::from_secs(30);
+const MAX_ORDER_DELAY: Duration = Duration::from_secs(30);
 
 /// Time for which a leader may not know what is recorded: the age of its own answer, and the longest delay of an order.
 const OLD_KNOWLEDGE: Duration = Duration::from_secs(22);
@@ -144,7 +144,7 @@ impl Oracle {
     }
 
     fn most(&self, at: Duration) -> u32 {
-        let since = at.saturating_sub(OLD_WISH);
+        let since = at.saturating_sub(MAX_ORDER_DELAY);
         let before = self.desired.iter().rev().find(|(from, _)| *from <= since);
         let during = self.desired.iter().filter(|(from, _)| *from > since);
         let most = during.chain(before).map(|(_, count)| *count).max();

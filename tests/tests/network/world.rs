@@ -154,7 +154,7 @@ pub fn run(seed: u64, folder: &Path, theme: Theme) -> Result<Tally, String> {
     }
     run.calm();
     let end = run.sim.elapsed() + run.patience();
-    while !run.is_as_wished() {
+    while !run.is_as_desired() {
         if run.sim.elapsed() > end {
             return Err(run.why_not());
         }
@@ -646,7 +646,7 @@ impl Run<'_> {
         self.nodes.iter().filter(|node| node.vehicle.armed()).count()
     }
 
-    fn is_as_wished(&self) -> bool {
+    fn is_as_desired(&self) -> bool {
         // Stations may be lower; where they are is judged besides.
         let least = if self.stations.is_some() { 1.0 } else { HOLDING };
         let holds = |node: &&Node| node.vehicle.height() >= least && node.is_up();

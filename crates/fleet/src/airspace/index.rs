@@ -63,7 +63,9 @@ impl Index {
         let corner = |far: f64, up: f64| [there.east + far, there.north + far, up];
         let square = AABB::from_corners(corner(-distance, f64::MIN), corner(distance, f64::MAX));
         let near = self.tree.locate_in_envelope_intersecting(square);
-        near.map(|near| near.data.0).chain(self.everywhere.iter().copied()).collect()
+        near.map(|near| near.data.0)
+            .chain(self.everywhere.iter().copied())
+            .collect()
     }
 
     /// Owners other than `own` whose volume is not clear of `volume`.

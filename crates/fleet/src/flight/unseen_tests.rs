@@ -102,8 +102,11 @@ fn the_next_life_of_the_agent_lets_a_vehicle_rest_that_this_one_does_not_hear() 
     assert!(!memory.is_unrested(rest, at(65_000)));
 }
 
-/// It is armed on our order of 1 s, and these come after that: what it reports, or a command of ours.
-fn stopped(events: &[(u64, Result<(bool, LandedState), StepKind>)]) -> bool {
+/// At this time, milliseconds: a report, armed or not, or a command of ours.
+type Event = (u64, Result<(bool, LandedState), StepKind>);
+
+/// It is armed on our order of 1 s, before these events.
+fn stopped(events: &[Event]) -> bool {
     let mut memory = Memory::default();
     reports(&mut memory, false, LandedState::OnGround, 1000);
     memory.began(StepKind::Arm, at(1000));

@@ -216,7 +216,7 @@ impl ServedMap {
             basemap,
             orders: Confirmations::default(),
             edits: Confirmations::default(),
-            files: Arc::new(Semaphore::new(files::AT_A_TIME)),
+            files: Arc::new(Semaphore::new(files::CONCURRENT_READS)),
             given: orders.clone(),
             ending: ending.clone(),
         });

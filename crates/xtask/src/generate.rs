@@ -13,9 +13,6 @@ use crate::venv::Venv;
 /// Compares the reference pages with their sources, and writes them where `SKEIN_GENERATE` is set.
 const GENERATED_PAGES: &str = "each_generated_page_is_what_its_source_says";
 
-/// The descriptors of the gRPC messages, from which the Python SDK makes its own.
-const SDK_MESSAGES: &str = "sdk/python/src/skein/fleet.descriptors";
-
 const SDK: Venv = Venv {
     folder: "sdk-venv",
     requirements: "sdk/python/requirements-ci.txt",
@@ -27,8 +24,6 @@ pub fn run() -> anyhow::Result<()> {
     crds.args(["--package", "skein-crds", "--bin", "crdgen"]);
     let status = crds.status().context("cannot start cargo")?;
     anyhow::ensure!(status.success(), "the CRDs could not be generated");
-    std::fs::write(workspace_root().join(SDK_MESSAGES), proto::DESCRIPTORS)
-        .with_context(|| format!("cannot write {SDK_MESSAGES}"))?;
     for (path, text) in manifests::generated(&Helm::find_or_build()?)? {
         std::fs::write(workspace_root().join(&path), text).with_context(|| format!("cannot write {path}"))?;
     }
@@ -51,8 +46,6 @@ pub fn check() -> anyhow::Result<()> {
     // The binary of the whole build: `cargo run` would build its dependencies again, with fewer features.
     let status = Command::new(workspace_binary("crdgen")?).arg("--check").status()?;
     anyhow::ensure!(status.success(), otherwise);
-    let there = std::fs::read(workspace_root().join(SDK_MESSAGES)).unwrap_or_default();
-    anyhow::ensure!(there == proto::DESCRIPTORS, "{SDK_MESSAGES}: {otherwise}");
     for (path, wanted) in manifests::generated(&Helm::find_or_build()?)? {
         let there = std::fs::read_to_string(workspace_root().join(&path)).unwrap_or_default();
         anyhow::ensure!(there == wanted, "{path}: {otherwise}");

@@ -152,14 +152,22 @@ fn each_environment_variable_and_each_source_file_that_is_named_exists() {
 #[test]
 fn each_generated_page_is_what_its_source_says() -> anyhow::Result<()> {
     let generate = std::env::var_os("SKEIN_GENERATE").is_some();
-    for (path, wanted) in reference::pages()? {
+    let pages = reference::pages()?
+        .into_iter()
+        .map(|(path, text)| (path, text.into_bytes()));
+    // The Python SDK makes its messages of it.
+    let descriptors = (
+        "sdk/python/src/skein/fleet.descriptors".to_owned(),
+        proto::DESCRIPTORS.to_vec(),
+    );
+    for (path, wanted) in pages.chain([descriptors]) {
         let file = workspace_root().join(&path);
         if generate {
             std::fs::write(&file, wanted)?;
             continue;
         }
         anyhow::ensure!(
-            read(&file) == wanted,
+            std::fs::read(&file)? == wanted,
             "{path} is out of date; run `cargo xtask generate` and commit the result"
         );
     }

@@ -235,7 +235,10 @@ fn a_way_into_which_a_vehicle_strayed_is_not_given_back_while_that_holds_in_it()
 #[test]
 fn one_that_waits_to_fly_its_plan_waits_on_while_another_lands_through_the_way() {
     let plans = [corridor("a", 0.0, 100.0)].into();
-    let mut vehicles = [vehicle("a", 0.0, Desire::Plan), vehicle("b", 40.0, Desire::Nothing)];
+    let mut vehicles = [
+        vehicle("a", 0.0, Desire::Plan),
+        vehicle("b", 40.0, Desire::At(station(0.0, 60.0, 45.0))),
+    ];
     (vehicles[1].at, vehicles[1].up, vehicles[1].activity) = ((0.0, 60.0), 45.0, Activity::Holding);
     let mut site = new();
     fly(&mut site, &vehicles, &plans, &[], 1);
@@ -455,7 +458,10 @@ fn raised(corridor: &(NodeName, Corridor), by: f64) -> BTreeMap<NodeName, Corrid
 #[test]
 fn a_way_that_moves_with_home_is_asked_for_again_of_all_before_the_takeoff() {
     let way = corridor("a", 0.0, 200.0);
-    let mut vehicles = [vehicle("a", 0.0, Desire::Plan), vehicle("b", 60.0, Desire::Nothing)];
+    let mut vehicles = [
+        vehicle("a", 0.0, Desire::Plan),
+        vehicle("b", 60.0, Desire::At(station(0.0, 100.0, 31.0))),
+    ];
     (vehicles[1].at, vehicles[1].up, vehicles[1].activity) = ((0.0, 100.0), 31.0, Activity::Holding);
     let mut site = new();
     fly(&mut site, &vehicles, &raised(&way, 0.0), &[], 1);

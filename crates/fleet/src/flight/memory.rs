@@ -59,8 +59,11 @@ pub const ARM_MAY_SHOW_FOR: Duration = ARM_LIFE.saturating_add(Duration::from_se
 
 /// Time after an arm command in which the motors of a vehicle that has not flown are stopped by a person, or by a check of its autopilot for which
 /// one should look: an autopilot stops those of one that does not take off by itself 10 s after it was armed, by its factory settings
-/// (ArduCopter's DISARM_DELAY, PX4's COM_DISARM_PRFLT).
+/// (ArduCopter's DISARM_DELAY, PX4's COM_DISARM_PRFLT). By its own clock, as it says it before the command and after the stop.
 const STOPPED_BY_OTHERS_WITHIN: Duration = Duration::from_secs(8);
+
+/// A stop is judged by our clock where the autopilot says no later time (GLOBAL_POSITION_INT) within this one: before it may be armed again.
+const CLOCK_SAID_WITHIN: Duration = Duration::from_secs(3);
 
 /// The same after IN_PROGRESS: the autopilot may be asking elsewhere for permission.
 pub const ARM_IN_PROGRESS_FOR: Duration = Duration::from_secs(30);
@@ -105,8 +108,11 @@ pub struct Memory {
     tries: [Tries; STEP_KINDS],
     arm: Option<ArmSent>,
     armed_by_us: bool,
-    /// When the arm command was sent by which it is armed.
-    armed_on_order_of: Option<Moment>,
+    /// Its own clock as it was said last, time since boot.
+    clock: Option<Duration>,
+    /// The arm command by which it is armed.
+    armed_on: Option<ArmSent>,
+    stopped: Option<Stopped>,
     /// Somebody else has stopped its motors, which was not taken in yet.
     stopped_by_others: bool,
     /// It was observed on the ground without a break since we sent an arm command.
@@ -197,6 +203,17 @@ pub enum Following {
 struct ArmSent {
     at: Moment,
     may_show_until: Moment,
+    /// The vehicle's clock.
+    clock: Option<Duration>,
+}
+
+/// Motors were stopped soon after our arm command, by somebody or by a clock that runs faster than ours.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Stopped {
+    at: Moment,
+    /// The vehicle's clock at the arm command, and when the motors were seen to have stopped.
+    ordered: Option<Duration>,
+    seen: Option<Duration>,
 }
 
 const fn seconds(first: u64, cap: u64) -> Backoff {
@@ -553,6 +570,7 @@ impl Memory {
                 self.arm = Some(ArmSent {
                     at: now,
                     may_show_until: now.plus(ARM_MAY_SHOW_FOR),
+                    clock: self.clock,
                 });
                 self.land_sent = None;
                 self.stays_down = true;
@@ -661,6 +679,8 @@ impl Memory {
         self.hovers_at_home = self.hover_at_home(vehicle, now);
         self.stays_down &= self.is_heard_on_ground(vehicle, now);
         self.landed_at = vehicle.landed.as_ref().map(|landed| landed.at);
+        self.clock = vehicle.running_for;
+        self.judge_stop(vehicle, now);
         let Some(beat) = &vehicle.heartbeat else { return };
         let silent_for = self.beat.map_or(Duration::ZERO, |last| beat.at.since(last));
         let out_of_sight = silent_for > LINK_LOST_AFTER;
@@ -696,7 +716,7 @@ impl Memory {
             let shows = |arm: &ArmSent| beat.at >= arm.at && beat.at <= arm.may_show_until;
             if let Some(arm) = self.arm.filter(shows) {
                 self.armed_by_us = true;
-                self.armed_on_order_of = Some(arm.at);
+                self.armed_on = Some(arm);
                 self.arm = None;
             }
             self.armed_by_others |= arms && !self.armed_by_us;
@@ -741,9 +761,15 @@ impl Memory {
         }
         if self.armed_by_us {
             self.armed_by_us = false;
-            let ordered = self.armed_on_order_of.take();
-            let soon = ordered.is_some_and(|at| beat.at.since(at) <= STOPPED_BY_OTHERS_WITHIN);
-            self.stopped_by_others = soon && self.stays_down && !self.landing_ours();
+            let ordered = self.armed_on.take();
+            let ordered =
+                ordered.filter(|arm| beat.at.since(arm.at) <= STOPPED_BY_OTHERS_WITHIN && !self.landing_ours());
+            self.stopped = ordered.map(|arm| Stopped {
+                at: beat.at,
+                ordered: arm.clock,
+                seen: vehicle.running_for,
+            });
+            self.judge_stop(vehicle, now);
             if vehicle.truth(now) == FlightTruth::Disarmed && !self.landing_ours() {
                 let tries = &mut self.tries[StepKind::Arm as usize];
                 tries.failures = tries.failures.saturating_add(1);
@@ -751,5 +777,18 @@ impl Memory {
                 tries.not_before = tries.not_before.max(now.plus(delay));
             }
         }
+    }
+
+    /// Judges a stop of the motors once the vehicle has said a time of after it.
+    fn judge_stop(&mut self, vehicle: &Vehicle, now: Moment) {
+        let Some(stopped) = self.stopped else { return };
+        let later = vehicle.running_for.filter(|clock| Some(*clock) > stopped.seen);
+        let took = match (stopped.ordered, later) {
+            (Some(ordered), Some(later)) => later.saturating_sub(ordered),
+            (Some(_), None) if now.since(stopped.at) <= CLOCK_SAID_WITHIN => return,
+            (Some(_) | None, _) => Duration::ZERO,
+        };
+        self.stopped = None;
+        self.stopped_by_others = self.stays_down && took <= STOPPED_BY_OTHERS_WITHIN;
     }
 }

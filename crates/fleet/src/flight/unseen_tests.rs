@@ -141,3 +141,26 @@ fn a_person_who_stops_its_motors_is_told_from_an_autopilot_that_waited() {
     let flies = (3000, Ok((true, TakingOff)));
     assert!(!stopped(&[armed, flies, off]), "that flight is over");
 }
+
+/// A simulated autopilot may run ten times as fast as our clock.
+#[test]
+fn an_autopilot_whose_clock_runs_faster_has_waited_as_long_by_that() {
+    let says = |memory: &mut Memory, armed, ms, clock| {
+        let mut vehicle = reports(&mut Memory::default(), armed, LandedState::OnGround, ms);
+        vehicle.running_for = Some(Duration::from_secs(clock));
+        memory.observe(&vehicle, at(ms));
+    };
+    for (after, others) in [(Some(104), true), (Some(108), true), (Some(111), false), (None, true)] {
+        let mut memory = Memory::default();
+        says(&mut memory, false, 1000, 100);
+        memory.began(StepKind::Arm, at(1000));
+        says(&mut memory, true, 1500, 101);
+        says(&mut memory, false, 2000, 101);
+        assert!(!memory.others_stop_it(), "its clock is of before");
+        says(&mut memory, false, 5000, 101);
+        assert!(!memory.others_stop_it());
+        says(&mut memory, false, 5100, after.unwrap_or(101));
+        assert_eq!(memory.others_stop_it(), others, "{after:?}");
+        assert!(!memory.others_stop_it(), "once");
+    }
+}

@@ -7,8 +7,8 @@
   schemas in different resources different numbered names, and drops the ranges of validation rules.
 * `_advice.py` from `docs/reference/conditions.md`: what each reason means and what to do.
 
-`cargo xtask generate` runs it, and writes `fleet.descriptors`: gRPC messages are built from it at import, so no generated
-code ties the package to one release of protobuf.
+`cargo xtask generate` runs it, and writes `fleet.descriptors`: gRPC messages are built from it at import, so no
+generated code ties the package to one release of protobuf.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ use tokio::time::Instant;
 /// Local coordinates farther than this from their origin are no place, meters: they would lead around the Earth.
 const FARTHEST_M: f64 = 100_000.0;
 
-/// That a program may fly is judged ten times a second. One that was not judged for this long, as the agent waits for a disk or for the line, passes
-/// nothing more: the vehicle would leave its volume unobserved.
+/// Age of a judgment, made ten times a second, above which a program passes nothing more: the agent waits for a disk or for the line, and
+/// the vehicle would leave its volume unobserved.
 const JUDGED_WITHIN: Duration = Duration::from_millis(700);
 
 /// A velocity that was asked for moves the vehicle for this long, also once it is asked for another.

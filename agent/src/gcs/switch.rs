@@ -194,7 +194,7 @@ impl Switch {
         Verdict { answer, ..verdict }
     }
 
-    /// Whoever commands waits for an answer, and asks again without one.
+    /// The sender of a command waits for an answer, and asks again without one.
     fn answer_to_refused(&self, refusal: Refusal, frame: &RawFrame) -> Option<Answer> {
         let given = match refusal {
             Refusal::NotNow => Given::TemporarilyRejected,

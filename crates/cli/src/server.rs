@@ -33,7 +33,7 @@ const MAX_ANSWER_BYTES: usize = 64 << 20;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Which {
-    /// Of Drones; empty for all, and for vehicles without a Drone.
+    /// Namespace of Drones; empty for all, and for vehicles without a Drone.
     pub namespace: String,
     pub selector: String,
     pub airspace: bool,

@@ -35,7 +35,7 @@ pub struct Vehicle {
     pub agent_connected: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub report_age_ms: Option<u64>,
-    /// Of its agent, such as `Holding`.
+    /// Activity of its agent, such as `Holding`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub activity: Option<String>,
     /// By the autopilot's own name.
@@ -54,7 +54,7 @@ pub struct Vehicle {
     pub system_id: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub firmware: Option<String>,
-    /// Of the autopilot, hexadecimal.
+    /// Unique id of the autopilot, hexadecimal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hardware_uid: Option<String>,
     /// Since the autopilot reported its battery.

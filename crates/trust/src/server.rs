@@ -138,7 +138,7 @@ struct Verifier {
     ours: Option<Arc<dyn ClientCertVerifier>>,
     cluster: Option<Arc<dyn ClientCertVerifier>>,
     requesters: bool,
-    /// Whoever signed the certificate, the handshake proves that the caller has its key.
+    /// The handshake proves that the caller has the key of its certificate, whichever authority signed that.
     algorithms: WebPkiSupportedAlgorithms,
 }
 

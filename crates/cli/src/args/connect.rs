@@ -62,7 +62,7 @@ pub enum Port {
     Udp {
         /// Without brackets.
         host: String,
-        /// Of the first 250 vehicles.
+        /// Port of the first 250 vehicles.
         port: u16,
     },
     /// The address at which we listen.

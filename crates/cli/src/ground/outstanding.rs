@@ -1,4 +1,4 @@
-//! What remains to be done for a ground order, and by whom.
+//! The rest of a ground order: actions that are left, and who takes them.
 
 use crate::vehicle::Vehicle;
 

@@ -154,7 +154,7 @@ pub struct Memory {
     /// Times of the first and the last HEARTBEAT.
     first_beat: Option<Moment>,
     beat: Option<Moment>,
-    /// Of the last EXTENDED_SYS_STATE.
+    /// Time of the last EXTENDED_SYS_STATE.
     landed_at: Option<Moment>,
     /// A commanded descent that is not observed.
     owed: Option<Owed>,

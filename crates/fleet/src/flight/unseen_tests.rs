@@ -105,7 +105,7 @@ fn the_next_life_of_the_agent_lets_a_vehicle_rest_that_this_one_does_not_hear() 
 /// At this time, milliseconds: a report, armed or not, or a command of ours.
 type Event = (u64, Result<(bool, LandedState), StepKind>);
 
-/// It is armed on our order of 1 s, before these events.
+/// Reports these events after it is armed on our order of 1 s.
 fn stopped(events: &[Event]) -> bool {
     let mut memory = Memory::default();
     reports(&mut memory, false, LandedState::OnGround, 1000);

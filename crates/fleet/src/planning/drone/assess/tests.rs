@@ -24,7 +24,7 @@ fn planned() -> MissionPlan {
     }
 }
 
-/// Of a person, bound to a node where nothing is in its way; its agent is not heard.
+/// A person's Drone, bound to a node where nothing is in its way; its agent is not heard.
 fn observed() -> Observations<'static> {
     Observations {
         uid: uid("own"),

@@ -235,11 +235,11 @@ fn gather(
         let report = all
             .get(&node)
             .and_then(|one| one.report.as_ref().map(|(report, _)| Arc::clone(report)));
-        let facts = facts_of(observer, drone, report.as_deref());
         // Also one whose claim a person removed: its vehicle may be in the air, and not be heard.
         if !observer.world().has_node(drone, None) {
             continue;
         }
+        let facts = facts_of(observer, drone, report.as_deref());
         let planned = observer.missions.plan(drone);
         if let PlanOf::Some(planned) = &planned
             && let Some((report, home)) = report.as_deref().and_then(|report| Some((report, report.home?)))
@@ -256,8 +256,7 @@ fn gather(
         one.drone = Some(Arc::clone(drone));
         one.roams = drone.spec.station.is_some() || planned != PlanOf::NoMission;
         let asked = drone.spec.station.as_ref().map_or(Asked::AboveHome, |asked| {
-            let node = node_of(drone);
-            Asked::Station(observer.airspace.station(asked, node.as_ref(), report.as_deref()).ok())
+            Asked::Station(observer.airspace.station(asked, Some(&node), report.as_deref()).ok())
         });
         let asked = if planned == PlanOf::NoMission {
             asked

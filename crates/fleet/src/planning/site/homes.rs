@@ -179,7 +179,10 @@ impl Site {
         let mut kept = Vec::new();
         for (node, pad) in leave {
             let [east, north] = square(pad, side);
-            let around = (-1..=1).flat_map(|e| (-1..=1).map(move |n| [east + e, north + n]));
+            let beside = |middle: i64| [middle.saturating_sub(1), middle, middle.saturating_add(1)];
+            let around = beside(east)
+                .into_iter()
+                .flat_map(|east| beside(north).map(|north| [east, north]));
             let near = around.filter_map(|at| squares.get(&at)).flatten().copied();
             let why = self.no_room_beside(&node, pad, near);
             kept.extend(why.map(|why| (node, why)));

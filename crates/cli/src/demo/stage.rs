@@ -57,10 +57,11 @@ impl Stage {
     pub fn of(vehicle: &Vehicle, before: Self) -> Self {
         let activity = vehicle.activity.as_deref().unwrap_or_default();
         match (vehicle.truth.as_str(), activity) {
-            ("Disarmed", _) if before.after_takeoff() => Self::Landed,
             ("Disarmed", "Arming") if vehicle.ready == Some(true) => Self::Arming,
+            ("Disarmed", _) if before.after_takeoff() => Self::Landed,
             ("Disarmed", _) if vehicle.ready == Some(true) => Self::Ready,
             ("Disarmed", _) => Self::Booting,
+            ("ArmedOnGround", "Arming" | "TakingOff") => Self::Arming,
             ("ArmedOnGround", _) if before.after_takeoff() => Self::Landing,
             ("ArmedOnGround", _) => Self::Arming,
             ("TakingOff" | "InAir" | "Landing", activity) if activity.starts_with("HandsOff") => Self::TakenOver,
@@ -108,6 +109,9 @@ mod tests {
             vehicle("Landing", "Landing", true),
             vehicle("ArmedOnGround", "Landing", true),
             vehicle("Disarmed", "Idle", true),
+            vehicle("Disarmed", "Arming", true),
+            vehicle("ArmedOnGround", "TakingOff", true),
+            vehicle("TakingOff", "TakingOff", true),
         ]
         .iter()
         .map(|vehicle| {
@@ -118,7 +122,7 @@ mod tests {
         use Stage::{Arming, Booting, Climbing, Flying, Landed, Landing, Ready, TakenOver};
         let wanted = [
             Booting, Booting, Ready, Arming, Arming, Climbing, Climbing, Flying, TakenOver, Landing, Landing, Landing,
-            Landed,
+            Landed, Arming, Arming, Climbing,
         ];
         assert_eq!(stages, wanted);
     }

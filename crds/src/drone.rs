@@ -106,10 +106,10 @@ pub struct DroneSpec {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub node_selector: BTreeMap<String, String>,
 
-    /// Height at which the vehicle holds, in meters above its home position (MAVLink: relative altitude). 1 to 120, 10
+    /// Altitude at which the vehicle holds, in meters above its home position (MAVLink: relative altitude). 1 to 120, 10
     /// when left out.
     #[serde(default = "default_altitude")]
-    #[x_kube(validation = Rule::new("self >= 1.0 && self <= 120.0").message("takeoffAltitudeMeters must be from 1 to 120 meters above home; choose a height in that range"))]
+    #[x_kube(validation = Rule::new("self >= 1.0 && self <= 120.0").message("takeoffAltitudeMeters must be from 1 to 120 meters above home; choose an altitude in that range"))]
     pub takeoff_altitude_meters: f64,
 
     /// Place at which the vehicle holds. It flies there once the airspace on its way is free, and comes home to land when the Drone is
@@ -182,11 +182,11 @@ pub struct External {
     pub radius_meters: f64,
 
     /// How far it reaches down from the station, in meters, 5 to 100. Its lowest part must be 3 meters or more above the vehicle's home.
-    #[x_kube(validation = Rule::new("self >= 5.0 && self <= 100.0").message("external.belowMeters must be from 5 to 100 meters; choose a height in that range"))]
+    #[x_kube(validation = Rule::new("self >= 5.0 && self <= 100.0").message("external.belowMeters must be from 5 to 100 meters; choose a distance in that range"))]
     pub below_meters: f64,
 
     /// How far it reaches up from the station, in meters, 5 to 100. Its highest part must be no more than 120 meters above the vehicle's home.
-    #[x_kube(validation = Rule::new("self >= 5.0 && self <= 100.0").message("external.aboveMeters must be from 5 to 100 meters; choose a height in that range"))]
+    #[x_kube(validation = Rule::new("self >= 5.0 && self <= 100.0").message("external.aboveMeters must be from 5 to 100 meters; choose a distance in that range"))]
     pub above_meters: f64,
 
     /// How long the program may be silent before Skein takes the vehicle back, in seconds, 1 to 30; 3 when left out. Each set-point and each
@@ -232,8 +232,8 @@ pub struct Station {
     #[x_kube(validation = Rule::new("self >= -180.0 && self <= 180.0").message("station.longitudeDegrees must be from -180 to 180; give degrees, east positive"))]
     pub longitude_degrees: f64,
 
-    /// Height in meters, above what altitudeReference names. Above home: 1 to 120. Above mean sea level: within the limits that the
-    /// coordinator is started with.
+    /// Altitude in meters, measured from what altitudeReference names. Above home: 1 to 120. Above mean sea level: within the limits
+    /// that the coordinator is started with.
     pub altitude_meters: f64,
 
     /// What altitudeMeters is measured from: AboveHome (the home position of the vehicle that holds the station, the default) or
@@ -254,7 +254,7 @@ pub struct Station {
     pub speed_meters_per_second: Option<f64>,
 }
 
-/// What a height is measured from.
+/// What an altitude is measured from.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AltitudeReference {
     /// The home position of the vehicle.

@@ -53,9 +53,9 @@ pub struct Formation {
     #[x_kube(validation = Rule::new("self >= 1.0 && self <= 89.0").message("formation.halfAngleDegrees must be from 1 to 89; give degrees"))]
     pub half_angle_degrees: Option<f64>,
 
-    /// A vehicle no farther from the place than this, in meters over ground and in height, covers its slot, 1 to 1000. When left out: 2
-    /// over ground, 1.5 in height. Give as much as the work allows: one that comes to relieve another holds beside it, and covers
-    /// the slot from there if that is near enough.
+    /// A vehicle covers its slot when it is no farther from the place than this, in meters over ground and in altitude, 1 to 1000. When
+    /// left out: 2 over ground, 1.5 in altitude. Give as much as the work allows: a vehicle that relieves another holds beside it
+    /// first, and covers the slot from there if that is near enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(validation = Rule::new("self >= 1.0 && self <= 1000.0").message("formation.toleranceMeters must be from 1 to 1000; give meters"))]
     pub tolerance_meters: Option<f64>,

@@ -58,7 +58,7 @@ use serde::{Deserialize, Serialize};
     )
 )]
 #[kube(validation = Rule::new("has(self.spec.include) || has(self.spec.exclude) || has(self.spec.ceilingMeters) || has(self.spec.floorMeters)")
-    .message("a Geofence without shapes and heights fences nothing; give include, exclude, ceilingMeters or floorMeters")
+    .message("a Geofence without shape, ceiling and floor fences nothing; give include, exclude, ceilingMeters or floorMeters")
     .field_path(".spec"))]
 #[kube(validation = Rule::new("!has(self.spec.ceilingMeters) || !has(self.spec.floorMeters) || self.spec.floorMeters < self.spec.ceilingMeters")
     .message("floorMeters is not below ceilingMeters; lower the floor or raise the ceiling")
@@ -81,13 +81,13 @@ pub struct GeofenceSpec {
 
     /// The vehicle has to be below this, in meters above its home position. 10 to 3000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[x_kube(validation = Rule::new("self >= 10.0 && self <= 3000.0").message("ceilingMeters must be from 10 to 3000 meters above home; choose a height in that range"))]
+    #[x_kube(validation = Rule::new("self >= 10.0 && self <= 3000.0").message("ceilingMeters must be from 10 to 3000 meters above home; choose an altitude in that range"))]
     pub ceiling_meters: Option<f64>,
 
     /// The vehicle has to be above this once it has climbed above it, in meters above its home position. 1 to 1000. PX4 keeps no floor:
     /// with one, no PX4 vehicle can be selected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[x_kube(validation = Rule::new("self >= 1.0 && self <= 1000.0").message("floorMeters must be from 1 to 1000 meters above home; choose a height in that range"))]
+    #[x_kube(validation = Rule::new("self >= 1.0 && self <= 1000.0").message("floorMeters must be from 1 to 1000 meters above home; choose an altitude in that range"))]
     pub floor_meters: Option<f64>,
 
     /// What the autopilot does when its vehicle leaves the fence: Warn, Hold, Return (the default) or Land. Of several Geofences that

@@ -106,9 +106,9 @@ pub struct MissionSpec {
     pub handover: Option<Handover>,
 
     /// By how much each further vehicle flies higher than the one below it, in meters, 0 to 100; 0 when left out. Parts of the work meet where
-    /// they were cut, so vehicles at one height fly one after the other; with 10 or more they fly at once (15 on PX4).
+    /// they were cut, so vehicles at one altitude fly one after the other; with 10 or more they fly at once (15 on PX4).
     #[serde(default, skip_serializing_if = "is_nothing")]
-    #[x_kube(validation = Rule::new("self >= 0.0 && self <= 100.0").message("altitudeStepMeters must be from 0 to 100 meters; choose a height in that range"))]
+    #[x_kube(validation = Rule::new("self >= 0.0 && self <= 100.0").message("altitudeStepMeters must be from 0 to 100 meters; choose a distance in that range"))]
     pub altitude_step_meters: f64,
 
     /// Labels that a node must carry, besides node-role.kubernetes.io/drone, for its vehicle to fly in this Mission.
@@ -431,7 +431,7 @@ pub struct Route {
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = Rule::new("(has(self.altitudeReference) && self.altitudeReference == 'AboveMeanSeaLevel') || (self.altitudeMeters >= 1.0 && self.altitudeMeters <= 120.0)")
-    .message("altitudeMeters above home must be from 1 to 120; choose a height in that range, or set altitudeReference"))]
+    .message("altitudeMeters above home must be from 1 to 120; choose an altitude in that range, or set altitudeReference"))]
 pub struct Waypoint {
     /// Degrees, WGS 84, north positive.
     #[x_kube(validation = Rule::new("self >= -90.0 && self <= 90.0").message("latitudeDegrees must be from -90 to 90; give degrees, north positive"))]
@@ -441,7 +441,7 @@ pub struct Waypoint {
     #[x_kube(validation = Rule::new("self >= -180.0 && self <= 180.0").message("longitudeDegrees must be from -180 to 180; give degrees, east positive"))]
     pub longitude_degrees: f64,
 
-    /// Height in meters, above what altitudeReference names. Above home: 1 to 120.
+    /// Altitude in meters, measured from what altitudeReference names. Above home: 1 to 120.
     pub altitude_meters: f64,
 
     /// What altitudeMeters is measured from: AboveHome (the default) or AboveMeanSeaLevel.
@@ -510,7 +510,7 @@ pub enum ActionType {
 #[x_kube(validation = Rule::new("!has(self.center) || self.pattern == 'ExpandingSquare'")
     .message("only pattern ExpandingSquare has a center; leave it out, or choose that pattern"))]
 #[x_kube(validation = Rule::new("(has(self.altitudeReference) && self.altitudeReference == 'AboveMeanSeaLevel') || (self.altitudeMeters >= 1.0 && self.altitudeMeters <= 120.0)")
-    .message("altitudeMeters above home must be from 1 to 120; choose a height in that range, or set altitudeReference"))]
+    .message("altitudeMeters above home must be from 1 to 120; choose an altitude in that range, or set altitudeReference"))]
 pub struct Survey {
     /// What is covered.
     pub area: Area,
@@ -543,7 +543,7 @@ pub struct Survey {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub center: Option<Corner>,
 
-    /// Height in meters, above what altitudeReference names. Above home: 1 to 120.
+    /// Altitude in meters, measured from what altitudeReference names. Above home: 1 to 120.
     pub altitude_meters: f64,
 
     /// What altitudeMeters is measured from: AboveHome (the default) or AboveMeanSeaLevel.

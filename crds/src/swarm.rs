@@ -206,10 +206,10 @@ pub struct DroneTemplateSpec {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub node_selector: BTreeMap<String, String>,
 
-    /// Height at which each vehicle holds, in meters above its home position (MAVLink: relative altitude). 1 to 120, 10
+    /// Altitude at which each vehicle holds, in meters above its home position (MAVLink: relative altitude). 1 to 120, 10
     /// when left out.
     #[serde(default = "default_altitude")]
-    #[x_kube(validation = Rule::new("self >= 1.0 && self <= 120.0").message("takeoffAltitudeMeters must be from 1 to 120 meters above home; choose a height in that range"))]
+    #[x_kube(validation = Rule::new("self >= 1.0 && self <= 120.0").message("takeoffAltitudeMeters must be from 1 to 120 meters above home; choose an altitude in that range"))]
     pub takeoff_altitude_meters: f64,
 
     /// What each vehicle does by itself when something goes wrong. Leave it out for the defaults.

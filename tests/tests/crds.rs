@@ -255,7 +255,7 @@ fn replicas_are_from_0_to_10000_however_they_are_set() {
 #[test]
 fn takeoff_altitudes_are_from_1_to_120_meters() {
     let ns = Namespace::new("altitudes");
-    let rule = "takeoffAltitudeMeters must be from 1 to 120 meters above home; choose a height in that range";
+    let rule = "takeoffAltitudeMeters must be from 1 to 120 meters above home; choose an altitude in that range";
     let swarm = |meters: &Value| json!({"template": {"spec": {"takeoffAltitudeMeters": meters}}});
     for meters in [json!(0.99), json!(0), json!(-10), json!(120.01), json!(400)] {
         let text = ns.refusal("Swarm", &swarm(&meters));

@@ -69,8 +69,8 @@ class Station(Model):
     """
 
     altitude_meters: float
-    """Height in meters, above what altitudeReference names. Above home: 1 to 120. Above mean sea level: within the
-    limits that the coordinator is started with.
+    """Altitude in meters, measured from what altitudeReference names. Above home: 1 to 120. Above mean sea level:
+    within the limits that the coordinator is started with.
     """
 
     latitude_degrees: Annotated[float, Field(ge=-90, le=90)]
@@ -140,8 +140,8 @@ class DroneSpec(Model):
     """
 
     takeoff_altitude_meters: Annotated[float, Field(ge=1, le=120)] = 10.0
-    """Height at which the vehicle holds, in meters above its home position (MAVLink: relative altitude). 1 to 120, 10
-    when left out.
+    """Altitude at which the vehicle holds, in meters above its home position (MAVLink: relative altitude). 1 to 120,
+    10 when left out.
     """
 
 
@@ -502,7 +502,7 @@ class Waypoint(Model):
     """A place of a route."""
 
     altitude_meters: float
-    """Height in meters, above what altitudeReference names. Above home: 1 to 120."""
+    """Altitude in meters, measured from what altitudeReference names. Above home: 1 to 120."""
 
     latitude_degrees: Annotated[float, Field(ge=-90, le=90)]
     """Degrees, WGS 84, north positive."""
@@ -577,7 +577,7 @@ class Survey(Model):
     """An area that is flown over so that all of it is covered."""
 
     altitude_meters: float
-    """Height in meters, above what altitudeReference names. Above home: 1 to 120."""
+    """Altitude in meters, measured from what altitudeReference names. Above home: 1 to 120."""
 
     area: Area
     """What is covered."""
@@ -619,7 +619,7 @@ class MissionSpec(Model):
 
     altitude_step_meters: Annotated[float, Field(ge=0, le=100)] | None = None
     """By how much each further vehicle flies higher than the one below it, in meters, 0 to 100; 0 when left out. Parts
-    of the work meet where they were cut, so vehicles at one height fly one after the other; with 10 or more they
+    of the work meet where they were cut, so vehicles at one altitude fly one after the other; with 10 or more they
     fly at once (15 on PX4).
     """
 
@@ -1040,9 +1040,9 @@ class Formation(Model):
     """From one slot to the next, in meters over ground, up to 10000. The coordinator says how far apart slots must be."""
 
     tolerance_meters: Annotated[float, Field(ge=1, le=1000)] | None = None
-    """A vehicle no farther from the place than this, in meters over ground and in height, covers its slot, 1 to 1000.
-    When left out: 2 over ground, 1.5 in height. Give as much as the work allows: one that comes to relieve another
-    holds beside it, and covers the slot from there if that is near enough.
+    """A vehicle covers its slot when it is no farther from the place than this, in meters over ground and in altitude,
+    1 to 1000. When left out: 2 over ground, 1.5 in altitude. Give as much as the work allows: a vehicle that
+    relieves another holds beside it first, and covers the slot from there if that is near enough.
     """
 
 
@@ -1068,8 +1068,8 @@ class SwarmTemplateSpec(Model):
     """
 
     takeoff_altitude_meters: Annotated[float, Field(ge=1, le=120)] = 10.0
-    """Height at which each vehicle holds, in meters above its home position (MAVLink: relative altitude). 1 to 120, 10
-    when left out.
+    """Altitude at which each vehicle holds, in meters above its home position (MAVLink: relative altitude). 1 to 120,
+    10 when left out.
     """
 
 

@@ -278,7 +278,7 @@ fn e7(degrees: f64) -> i32 {
 
 #[allow(
     clippy::cast_possible_truncation,
-    reason = "Remote ID rounds heights to half a meter"
+    reason = "Remote ID rounds altitudes to half a meter"
 )]
 const fn height(meters: f64) -> f32 {
     meters as f32

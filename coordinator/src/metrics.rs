@@ -206,7 +206,7 @@ impl Metrics {
         );
         to.register(
             "deviations",
-            "Times that a vehicle in Skein's command was found to fall, or to have left the height or the place that it held",
+            "Times that a vehicle in Skein's command was found to fall, or to have left the altitude or the place that it held",
             self.deviations.clone(),
         );
         to.register(

@@ -345,7 +345,7 @@ pub const fn name(result: MavMissionResult) -> &'static str {
         MavMissionResult::MAV_MISSION_INVALID_PARAM4 => "parameter 4 is wrong for it",
         MavMissionResult::MAV_MISSION_INVALID_PARAM5_X => "parameter 5, the latitude, is wrong for it",
         MavMissionResult::MAV_MISSION_INVALID_PARAM6_Y => "parameter 6, the longitude, is wrong for it",
-        MavMissionResult::MAV_MISSION_INVALID_PARAM7 => "parameter 7, the height, is wrong for it",
+        MavMissionResult::MAV_MISSION_INVALID_PARAM7 => "parameter 7, the altitude, is wrong for it",
         MavMissionResult::MAV_MISSION_INVALID => "a parameter is wrong for it",
         _ => "it says no more",
     }

@@ -84,7 +84,7 @@ pub enum BadFormation {
     Slot { slot: usize, source: BadStation },
     #[error(
         "slots {one} and {other} are {horizontal:.1} m apart over ground and need {needed:.1} m: the separation, and what each vehicle may be off; raise the spacing{}",
-        if *.heights_count { ", or the altitude step" } else { " (heights above different homes do not separate; give AMSL for that)" }
+        if *.heights_count { ", or the altitude step" } else { " (altitudes above different homes do not separate; give AMSL for that)" }
     )]
     TooNear {
         one: usize,

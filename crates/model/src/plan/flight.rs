@@ -78,7 +78,7 @@ pub enum BadPlan {
     /// It waits for a person, so it would never be done.
     #[error("at item {0} the vehicle waits for a person; let it go on by itself (autocontinue)")]
     Waits(usize),
-    #[error("item {0} has no place; give latitude, longitude and height above home or sea level")]
+    #[error("item {0} has no place; give latitude, longitude and altitude above home or above mean sea level")]
     Place(usize),
     #[error("parameter {parameter} of item {number} is no number that an item can hold")]
     Number {

@@ -7,9 +7,9 @@ ADVICE: dict[str, dict[str, tuple[str, str]]] = {
         "AgentEnding": ("the agent is being replaced or ends", "wait"),
         "AgentSilent": ("the agent is not connected", "check that it runs and reaches the coordinator"),
         "AgentUpgrading": ("the agent is being replaced or ends", "wait"),
-        "AltitudeLost": ("it left the height that it held", ""),
+        "AltitudeLost": ("it left the altitude that it held", ""),
         "AltitudeNotReached": (
-            "it does not come to its height in time",
+            "it does not reach its altitude in time",
             "look at the vehicle and at the autopilot's limits",
         ),
         "AnotherAirframe": (
@@ -69,7 +69,7 @@ ADVICE: dict[str, dict[str, tuple[str, str]]] = {
             "wait; `kubectl get missions -o wide` says why",
         ),
         "NoRoute": (
-            "it has a station and no route to it, or has to wait for airspace to take off or to change its height; the message says why, or what is wrong with `spec.station`",
+            "it has a station and no route to it, or has to wait for airspace to take off or to change its altitude; the message says why, or what is wrong with `spec.station`",
             "wait, or do as the message says",
         ),
         "NoVolume": (

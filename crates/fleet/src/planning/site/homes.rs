@@ -45,7 +45,7 @@ impl Site {
         let (first, more) = first_and_more(others)?;
         Some(format!(
             "{SHARED_RETURN} would bring it together with the vehicle of node {first}{more}: their ways home cross at one \
-             height; give each autopilot a return height of its own (RTL_ALT, RTL_RETURN_ALT), {:.0} m apart",
+             altitude; give each autopilot a return altitude of its own (RTL_ALT, RTL_RETURN_ALT), {:.0} m apart",
             self.claims.rules().pitch().vertical.0.ceil()
         ))
     }

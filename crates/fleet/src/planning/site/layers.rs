@@ -77,7 +77,7 @@ impl Site {
         });
         for (node, highest) in high {
             let why = format!(
-                "has no route: above {highest:.0} m above mean sea level no height is left to cross in, up to {CEILING} m above its home; \
+                "has no route: above {highest:.0} m above mean sea level no altitude is left to cross at, up to {CEILING} m above its home; \
                  lower the station"
             );
             self.waiting.insert(node, why);

@@ -388,7 +388,7 @@ fn waits_for_height(drone: &Facts, (asked, why): (AltitudeAboveHome, NoLift)) ->
         let why = "a Geofence of its vehicle does not allow that; change takeoffAltitudeMeters, or see `kubectl get geofences`";
         return (ReadyReason::OutsideGeofence, format!("{kept}: {why}"));
     }
-    let why = "the way there is not known to be clear of others; it changes its height once it is";
+    let why = "the way there is not known to be clear of others; it changes its altitude once it is";
     (ReadyReason::NoRoute, format!("{kept}: {why}"))
 }
 
@@ -417,7 +417,7 @@ fn off_station_text(off: &OffStation) -> String {
 fn not_reached(drone: &Facts, at: AltitudeAboveHome) -> String {
     format!(
         "in the air, at {:.0} m above home and not at {} m as asked; look at the vehicle and at its autopilot's limits, or ask for \
-         another height",
+         another altitude",
         at.0, drone.altitude.0
     )
 }

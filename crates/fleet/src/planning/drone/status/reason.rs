@@ -112,7 +112,7 @@ ready_reasons! {
         Moving => "it flies to its [station](../concepts/station.md)", "wait";
         NoRoute =>
             "it has a station and no route to it, or has to wait for airspace to take off or to change its \
-            height; the message says why, or what is wrong with `spec.station`",
+            altitude; the message says why, or what is wrong with `spec.station`",
             "wait, or do as the message says";
         KeepsClear =>
             "it stopped on its way, or climbed, for something that does not keep to its airspace; the message \
@@ -136,7 +136,7 @@ ready_reasons! {
             "it was taken back from a program that would have left its volume, and is on its way back",
             "fly slower near the edge, or widen `spec.external`";
         AltitudeNotReached =>
-            "it does not come to its height in time",
+            "it does not reach its altitude in time",
             "look at the vehicle and at the autopilot's limits";
         PlaceNotReached =>
             "its autopilot does not fly its route, though it is asked again and again; the message says what it \
@@ -150,7 +150,7 @@ ready_reasons! {
     }
     Alarm {
         Fell => "it sank far faster than asked. Go there", "";
-        AltitudeLost => "it left the height that it held", "";
+        AltitudeLost => "it left the altitude that it held", "";
         PositionLost => "it left the place that it held, by more than 10 m", "";
         LandingOwed => "a landing was commanded and does not begin. Take it over by remote control", "";
         BatteryFailsafe => "the autopilot acts on its battery", "";

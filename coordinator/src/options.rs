@@ -130,7 +130,7 @@ pub struct SiteArgs {
     #[arg(long, env = "SKEIN_SEPARATION", default_value_t = 5.0, value_name = "METERS")]
     pub separation: f64,
 
-    /// Least distance in height that separates them as well, in meters.
+    /// Least difference in altitude that separates them as well, in meters.
     #[arg(long, env = "SKEIN_SEPARATION_HEIGHT", default_value_t = 5.0, value_name = "METERS")]
     pub separation_height: f64,
 
@@ -143,7 +143,7 @@ pub struct SiteArgs {
     #[arg(long, env = "SKEIN_STATION_REACH", default_value_t = 5000.0, value_name = "METERS")]
     pub station_reach: f64,
 
-    /// A vehicle is on its station when it was no farther off than this for a second, in meters over ground; in height three quarters of
+    /// A vehicle is on its station when it was no farther off than this for a second, in meters over ground; in altitude three quarters of
     /// it.
     #[arg(long, env = "SKEIN_STATION_TOLERANCE", default_value_t = 2.0, value_name = "METERS")]
     pub station_tolerance: f64,
@@ -172,7 +172,7 @@ impl SiteArgs {
         });
         anyhow::ensure!(
             amsl != Some(None),
-            "--station-amsl {} is no range of heights; give LOWEST:HIGHEST in meters above mean sea level, such as 450:600",
+            "--station-amsl {} is no range of altitudes; give LOWEST:HIGHEST in meters above mean sea level, such as 450:600",
             self.station_amsl.as_deref().unwrap_or_default()
         );
         anyhow::ensure!(

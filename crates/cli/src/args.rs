@@ -209,7 +209,7 @@ pub struct DemoArgs {
     /// comes.
     #[arg(long, default_value_t = 1.0, value_name = "FACTOR", value_parser = speedup)]
     pub speedup: f64,
-    /// Height to hold, in meters above home, 1 to 120.
+    /// Altitude to hold, in meters above home, 1 to 120.
     #[arg(long, default_value_t = 10.0, value_name = "METERS", value_parser = altitude)]
     pub altitude: f64,
     /// Lands as soon as all hold, prints a summary and ends: with status 0 if all flew and landed, else 1.

@@ -111,7 +111,7 @@ fn columns(layout: Layout) -> Vec<Column> {
                 battery_tone(v),
             )
         }),
-        ("HEIGHT", |v| {
+        ("ALTITUDE", |v| {
             plain(v.position.as_ref().map_or_else(
                 || "-".into(),
                 |p| aged(&meters(p.altitude_above_home_meters), v.position_age_ms),
@@ -176,8 +176,8 @@ pub(crate) fn battery_tone(v: &Vehicle) -> Tone {
     }
 }
 
-pub(crate) fn meters(height: f64) -> String {
-    format!("{height:.1}m")
+pub(crate) fn meters(altitude: f64) -> String {
+    format!("{altitude:.1}m")
 }
 
 /// To about 10 cm.
@@ -211,9 +211,9 @@ mod tests {
     fn a_person_sees_who_flies_and_why_not() {
         let rendered = render(&fleet(), Layout::default());
         let expected = "\
-NAMESPACE   DRONE               NODE                     PHASE     FLYING   MODE          BATTERY   HEIGHT   MESSAGE
-default     alpha-brave-goose   node-alpha-brave-goose   Flying    yes      AUTO.LOITER   87%       10.0m    flies as asked
-default     alpha-calm-crane    -                        Pending   no       -             -         -        no vehicle is free: of 4 drone nodes 4 serve other Drones
+NAMESPACE   DRONE               NODE                     PHASE     FLYING   MODE          BATTERY   ALTITUDE   MESSAGE
+default     alpha-brave-goose   node-alpha-brave-goose   Flying    yes      AUTO.LOITER   87%       10.0m      flies as asked
+default     alpha-calm-crane    -                        Pending   no       -             -         -          no vehicle is free: of 4 drone nodes 4 serve other Drones
 ";
         assert_eq!(rendered, expected);
     }

@@ -73,7 +73,7 @@ fn kubectl_get_prints_other_forms() {
             "name",
             "jsonpath={.items[*].metadata.name}",
             "jsonpath={range .items[*]}{.metadata.name}={.status.phase}{\"\\n\"}{end}",
-            "custom-columns=NAME:.metadata.name,NODE:.spec.nodeName,HEIGHT:.spec.takeoffAltitudeMeters",
+            "custom-columns=NAME:.metadata.name,NODE:.spec.nodeName,ALTITUDE:.spec.takeoffAltitudeMeters",
             "go-template={{range .items}}{{.metadata.name}} {{.spec.takeoffAltitudeMeters}}\n{{end}}",
         ] {
             s.kubectl(&["get", "drones", "-o", form]);
@@ -129,7 +129,7 @@ fn kubectl_get_follows_changes_for_a_while() {
             "-w",
             "--request-timeout=6s",
             "-o",
-            "custom-columns=NAME:.metadata.name,HEIGHT:.spec.takeoffAltitudeMeters",
+            "custom-columns=NAME:.metadata.name,ALTITUDE:.spec.takeoffAltitudeMeters",
         ];
         let mut watching = Running::begin(s.side().kubectl().command(args));
         // It watches from the revision of the list that it shows: everything after that is a change.

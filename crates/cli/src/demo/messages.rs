@@ -63,7 +63,7 @@ pub fn things_to_try(station: &Station, drones: u16, altitude: f64) -> String {
          \x20 kubectl scale swarm/{SWARM} --replicas=1      # all but one land\n\
          \x20 {skein} map                               # all of it on a live map, in a browser\n\
          \x20 {skein} ground {SWARM}    # all land and stay down, until `release`\n\
-         \x20 # A Swarm as you would apply it; with another height all go there, one after the other:\n\
+         \x20 # A Swarm as you would apply it; with another altitude all go there, one after the other:\n\
          \x20 echo '{}' | kubectl apply --server-side --force-conflicts -f -\n",
         terminal::shell_word(station.api.kubeconfig()),
         station.server(),

@@ -128,7 +128,7 @@ fn table(flights: &Flights) -> Vec<String> {
     let rows = flights.iter().map(|(node, flight)| row(node, flight));
     let head = format!(
         "{:<12} {:<10} {:<9} {:<12} {:>8}  {}",
-        "NODE", "STAGE", "AUTOPILOT", "MODE", "HEIGHT", "WHY"
+        "NODE", "STAGE", "AUTOPILOT", "MODE", "ALTITUDE", "WHY"
     );
     std::iter::once(head).chain(rows).collect()
 }

@@ -50,7 +50,7 @@ const DRONES: &[Column] = &[
     column("FLYING", 'F', 0),
     column("MODE", 'M', 5),
     column("BATTERY", 'B', 0),
-    column("HEIGHT", 'H', 0),
+    column("ALTITUDE", 'A', 0),
 ];
 
 const SWARMS: &[Column] = &[

@@ -14,7 +14,7 @@ use std::time::Duration;
 const MAX_COLUMN_WIDTH: usize = 40;
 
 /// Columns are left out until the message has this width.
-const MIN_MESSAGE_WIDTH: usize = 12;
+const MIN_MESSAGE_WIDTH: usize = 10;
 
 const SIGNS_WIDTH: usize = 2;
 

@@ -334,7 +334,7 @@ pub struct HeldDetails {
     pub routed: bool,
     pub rules: Option<RulesDigest>,
     pub plan: Option<PlanDigest>,
-    /// The height at which it wants the vehicle, if it wants it in the air; `None` also from an agent of an older version.
+    /// Altitude above home that a vehicle in the air has to hold; `None` on the ground, and from an agent of an older version.
     #[serde(default)]
     pub altitude: Option<AltitudeAboveHome>,
 }
@@ -377,7 +377,7 @@ pub struct Held {
 }
 
 impl Held {
-    /// The height above home at which it wants the vehicle in the air; `None` also when its agent is of an older version.
+    /// Altitude above home that a vehicle in the air has to hold; `None` on the ground, and from an agent of an older version.
     pub fn height(&self) -> Option<AltitudeAboveHome> {
         let details = self.details.as_ref().filter(|_| !self.grounded)?;
         details.altitude

@@ -146,7 +146,7 @@ pub async fn a_swarm_is_current_for_tools_that_wait_only_when_what_was_asked_for
     stuck(&vehicles, None);
     until(&field, "both to be there", "Current", &["Current", "Current"]).await;
     println!(
-        "asked for another height: on its way and there within {:?}",
+        "asked for another altitude: on its way and there within {:?}",
         start.elapsed()
     );
 

@@ -458,7 +458,7 @@ fn vehicles_land_and_fly_by_orders_of_the_view_and_a_killed_station_is_found_aga
     field.wait_in_air(&vehicles)?;
     screen.press("\r1")?;
     screen.wait_for(&["live  2 Drones: 2 flying"])?;
-    screen.wait_until("both to have arrived at their height", |text| {
+    screen.wait_until("both to have arrived at their altitude", |text| {
         let row = |line: &&str| line.starts_with(['>', ' ']) && line.contains(" alpha-");
         text.lines().filter(row).filter(|line| line.contains("Flying")).count() == 2
     })?;

@@ -216,7 +216,7 @@ pub(super) fn failsafe(way: &Route, home: Local, return_height: f64, margin: Mar
             in_height,
             in_height,
         );
-        // One that is higher than its return height stays there.
+        // A vehicle above its return altitude stays there.
         tubes.push(corridor.spanning(lowest.max(home.up) - in_height, highest + in_height));
     }
     let column = Tube::around(&[home], over_ground, in_height, in_height);

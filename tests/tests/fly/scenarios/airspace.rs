@@ -16,7 +16,7 @@ use skein_tests::wire::now;
 pub const ALL: &[Scenario] = &[
     Scenario::new(
         "stray",
-        "a vehicle returns at the height of another that holds on its way: that one climbs out of the way and comes back, and both Drones say so",
+        "a vehicle returns at the altitude of another that holds on its way: that one climbs out of the way and comes back, and both Drones say so",
         stray,
     )
     .with(|_| Setup {

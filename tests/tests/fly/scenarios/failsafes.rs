@@ -68,7 +68,7 @@ pub const ALL: &[Scenario] = &[
     .real_time(),
     Scenario::new(
         "rotation",
-        "a battery at rotateAtPercent: another is at its height before the first is sent to land",
+        "a battery at rotateAtPercent: another is at its altitude before the first is sent to land",
         rotation,
     )
     .with(|_| Setup {
@@ -314,7 +314,7 @@ fn rotation(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     figures.note(format!("at {} %", field.record(first).charge().unwrap_or_default()));
     ensure!(
         landing + 100_000 >= relieved,
-        "the first was sent to land before the second was at its height"
+        "the first was sent to land before the second was at its altitude"
     );
     field.wait_down(first)?;
     ensure!(

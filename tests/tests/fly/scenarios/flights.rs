@@ -16,7 +16,7 @@ use skein_tests::wire::now;
 pub const ALL: &[Scenario] = &[
     Scenario::new(
         "cold-boot",
-        "Swarm applied while the autopilot boots: one arm, at its height, Ready",
+        "Swarm applied while the autopilot boots: one arm, at its altitude, Ready",
         cold_boot,
     )
     .short(),
@@ -26,7 +26,7 @@ pub const ALL: &[Scenario] = &[
             ..Setup::default()
         })
         .no_faster_than(2),
-    Scenario::new("height", "a changed height is flown to by one command each", height),
+    Scenario::new("height", "a changed altitude is flown to by one command each", height),
     Scenario::new(
         "ground-release",
         "a ground order lands within a second, latches, and ends with its release",

@@ -29,7 +29,7 @@ pub const ALL: &[Scenario] = &[
     ),
     Scenario::new(
         "mute",
-        "nothing of the agent arrives for 15 s while the height changes: flown to once it does",
+        "nothing of the agent arrives for 15 s while the altitude changes: flown to once it does",
         mute,
     ),
     Scenario::new(
@@ -45,7 +45,7 @@ pub const ALL: &[Scenario] = &[
     .real_time(),
     Scenario::new(
         "loss-40",
-        "40 % of all frames lost in both directions: takes off, changes height, lands, one arm",
+        "40 % of all frames lost in both directions: takes off, changes altitude, lands, one arm",
         loss,
     )
     .real_time(),
@@ -115,7 +115,7 @@ fn mute(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     let healed = now();
     field.fault(NODE, &[Way::ToAutopilot], Fault::NONE);
     field.wait_in_air(&[NODE], 20.0)?;
-    figures.took("at its height after", healed, now());
+    figures.took("at its altitude after", healed, now());
     let sent = field.record(NODE).orders_since(since);
     ensure!(sent == ["DO_REPOSITION"], "it was sent {sent:?}");
     Ok(())

@@ -18,7 +18,7 @@ use skein_tests::wire::now;
 pub const ALL: &[Scenario] = &[
     Scenario::new(
         "takeover",
-        "a pilot takes over and hands back: nothing is sent, not for a changed height either, until `skein resume`",
+        "a pilot takes over and hands back: nothing is sent, not for a changed altitude either, until `skein resume`",
         takeover,
     )
     .real_time(),

@@ -361,7 +361,7 @@ pub(super) fn apart(one: &Track, other: &Track) -> anyhow::Result<f64> {
         let (ground, height) = ((a[0] - b[0]).hypot(a[1] - b[1]), (a[2] - b[2]).abs());
         ensure!(
             ground >= SEPARATION || height >= SEPARATION,
-            "they came as near as {ground:.1} m over ground and {height:.1} m in height, at {a:?} and {b:?}"
+            "they came as near as {ground:.1} m over ground and {height:.1} m in altitude, at {a:?} and {b:?}"
         );
         least = least.min(ground.hypot(height));
     }

@@ -168,7 +168,7 @@ impl Separation {
             format!("{} at {:.1?} in mode {mode:#x}: {ledger:?}", node.name(), flight.at)
         };
         Err(format!(
-            "at {at:?} two vehicles are {over_ground:.2} m apart over ground and {in_height:.2} m in height: {}; {}",
+            "at {at:?} two vehicles are {over_ground:.2} m apart over ground and {in_height:.2} m in altitude: {}; {}",
             story(one),
             story(other)
         ))

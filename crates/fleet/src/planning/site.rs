@@ -277,6 +277,7 @@ impl Site {
                 let home = self.station_home(&node, home.amsl, &station);
                 self.granted_for.insert(node.clone(), station);
                 self.homeward.remove(&node);
+                self.leaves_for(&node, station.place().altitude.amsl(home));
                 self.measured_from.insert(node, home);
             }
         }

@@ -152,8 +152,15 @@ impl Site {
         holds
     }
 
+    /// A way to a station at this altitude is granted. Who turns back on it has come above both its ends.
+    pub(super) fn leaves_for(&mut self, node: &NodeName, station: AltitudeAmsl) {
+        if let Some(left) = self.altitudes_left.get_mut(node) {
+            *left = left.max(station.0);
+        }
+    }
+
     /// The altitude that a vehicle in the air leaves: that of the last place where it stood or held at its station since it has had a goal,
-    /// which is known to be clear of terrain; or where it is.
+    /// which is known to be clear of terrain, and of the stations that it was sent to since; or where it is.
     fn left(&mut self, node: &NodeName, home: f64) -> Option<f64> {
         // Somebody else may take it to higher ground.
         if self.claims.is_in_other_hands(node) || self.claims.room(node).is_some() {

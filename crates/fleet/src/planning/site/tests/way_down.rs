@@ -101,6 +101,30 @@ fn one_that_turns_back_comes_home_above_the_station_that_it_left_last() {
     assert!(vehicles[0].at.1 < 3.0, "it is over its home: {:?}", vehicles[0].at);
 }
 
+#[test]
+fn one_stopped_on_its_first_way_out_comes_home_above_the_station_that_it_flew_to() {
+    let mut site = new();
+    let mut vehicles = [vehicle("a", 0.0, Desire::At(station(0.0, 300.0, 60.0)))];
+    let climbed = (0..20).find(|second| {
+        update(&mut site, &vehicles, *second);
+        vehicles[0].step(&site);
+        vehicles[0].up > 65.0
+    });
+    let second = climbed.unwrap();
+    assert!(vehicles[0].at.1 < 1.0, "it is about to cross");
+    vehicles[0].at = (0.0, 200.0);
+    vehicles[0].desire = Desire::Home;
+    // It is seen to be slow again.
+    update(&mut site, &vehicles, second + 1);
+    update(&mut site, &vehicles, second + 2);
+    for second in second + 3..second + 33 {
+        update_at_reserve(&mut site, &vehicles, true, second);
+        vehicles[0].step(&site);
+        assert!(vehicles[0].up >= 60.0, "{:?} {}", vehicles[0].at, vehicles[0].up);
+    }
+    assert!(vehicles[0].at.1 < 3.0, "it is over its home: {:?}", vehicles[0].at);
+}
+
 /// It comes near its reserve on the way to its station, where the site is another by then.
 fn turns_back(then: impl FnOnce(Site, u64) -> Site) {
     let mut site = new();

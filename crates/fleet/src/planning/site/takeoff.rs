@@ -33,7 +33,7 @@ pub(super) struct Takeoffs {
     nowhere: BTreeSet<NodeName>,
     /// Vehicles whose airspace is the path of a plan.
     pub(super) plans: BTreeMap<NodeName, PlanDigest>,
-    /// On the ground, waiting: another has come into the path of the plan. Their airspace stays their own for a while.
+    /// On the ground, waiting: another has come into the path of the plan, or above it. Their airspace stays their own for a while.
     crossed: BTreeSet<NodeName>,
     /// Why those in the air cannot go on with their plans from their places.
     pub(super) barred: BTreeMap<NodeName, String>,
@@ -62,7 +62,8 @@ impl Site {
 
     /// For a vehicle without a station on the ground, beside those that have one. `false` before its first observation.
     pub fn may_take_off(&self, node: &NodeName) -> bool {
-        let above_home = self.takeoffs.until.contains_key(node) && !self.owns_plan(node) && self.is_accurate(node);
+        let is_given = self.takeoffs.until.contains_key(node) && !self.takeoffs.crossed.contains(node);
+        let above_home = is_given && !self.owns_plan(node) && self.is_accurate(node);
         self.takeoffs.asleep || above_home || self.takeoffs.nowhere.contains(node)
     }
 
@@ -144,16 +145,11 @@ impl Site {
                 }
                 self.revoke_takeoff(node, now);
             }
-            let known = self.takeoffs.until.contains_key(node);
             let holds_above = matches!(expected.desire, Desire::AboveHome(_));
             let waits =
                 holds_above && (self.wait_for_accuracy(node, "does not take off") || self.wait_for_fences(node));
             match self.way_up(at, expected).filter(|_| !waits) {
-                Some(way) if known || self.is_clear(node, &way, vehicles) => {
-                    self.claims.claim_takeoff(node, Some(way), now);
-                    self.takeoffs.until.insert(node.clone(), now.plus(MAY_BE_UNDER_WAY));
-                }
-                Some(_) => {}
+                Some(way) => self.let_climb(node, way, vehicles, now),
                 None if until.is_some_and(|until| now > until) => self.revoke_takeoff(node, now),
                 None => {}
             }
@@ -179,8 +175,25 @@ impl Site {
             self.revoke_takeoff(node, now);
             return;
         };
-        self.claims.claim_takeoff(node, Some(way), now);
-        self.takeoffs.until.insert(node.clone(), now.plus(MAY_BE_UNDER_WAY));
+        self.let_climb(node, way, vehicles, now);
+    }
+
+    /// Claims the column above a vehicle on the ground, if it is clear of those that may come into it, and asks again until it takes off: a
+    /// pilot may have. Then it waits, and its column stays its own while an order may be under way.
+    fn let_climb(&mut self, node: &NodeName, way: Route, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
+        if self.is_clear(node, &way, vehicles) {
+            self.takeoffs.crossed.remove(node);
+            self.claims.claim_takeoff(node, Some(way), now);
+            self.takeoffs.until.insert(node.clone(), now.plus(MAY_BE_UNDER_WAY));
+            return;
+        }
+        match self.takeoffs.until.get(node).copied() {
+            Some(until) if now <= until => {
+                self.takeoffs.crossed.insert(node.clone());
+            }
+            Some(_) => self.revoke_takeoff(node, now),
+            None => {}
+        }
     }
 
     pub(super) fn grant_changes(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {

@@ -68,6 +68,46 @@ fn nobody_takes_off_below_a_vehicle_without_a_drone_or_below_a_pilots() {
     }
 }
 
+/// It waits for its receiver, or to be armed, with its order or before that.
+#[test]
+fn one_that_may_take_off_waits_again_while_a_pilot_is_above_it() {
+    for ordered in [false, true] {
+        let mut site = new();
+        let mut vehicles = [
+            vehicle("a", 200.0, Desire::At(station(200.0, 80.0, 20.0))),
+            vehicle("b", 0.0, Desire::AboveHome(AltitudeAboveHome(20.0))),
+            vehicle("hand", 60.0, Desire::Nothing),
+        ];
+        let update = |site: &mut Site, vehicles: &[Vehicle], second: u64| {
+            let mut reports: Vec<Report> = vehicles.iter().map(|vehicle| vehicle.report(at(second))).collect();
+            if let Some(held) = &mut reports[1].held {
+                held.grounded = !ordered;
+            }
+            reports[2].held = None;
+            take_in(site, vehicles, &reports, second);
+        };
+        update(&mut site, &vehicles, 0);
+        update(&mut site, &vehicles, 1);
+        assert!(site.may_take_off(&node("b")), "ordered: {ordered}");
+        (vehicles[2].at, vehicles[2].up) = ((1.0, 0.0), 15.0);
+        let column = Route::hold(NOWHERE.at_height(SEA + 18.0));
+        let owners = |site: &Site| site.claims.in_the_way(&node("a"), &column);
+        for second in [2, 3, 40] {
+            update(&mut site, &vehicles, second);
+            assert!(!site.may_take_off(&node("b")), "ordered: {ordered}, second {second}");
+            let owns = owners(&site).contains(&Owner::Vehicle(node("b")));
+            assert_eq!(
+                owns,
+                ordered || second < 40,
+                "an order may be under way, second {second}"
+            );
+        }
+        (vehicles[2].at, vehicles[2].up) = ((60.0, 0.0), 0.0);
+        update(&mut site, &vehicles, 41);
+        assert!(site.may_take_off(&node("b")), "ordered: {ordered}: it is down");
+    }
+}
+
 #[test]
 fn nobody_takes_off_below_one_observed_away_from_its_home_whatever_its_drone_asks_for() {
     let above_home = Desire::AboveHome(AltitudeAboveHome(15.0));

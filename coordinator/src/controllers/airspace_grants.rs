@@ -60,8 +60,10 @@ fn update(observer: &Observer, metrics: &Metrics) {
     let airspace = &observer.airspace;
     let drones = observer.world().all_drones(None);
     hear_aircraft(observer, &drones);
-    // By what it is asked to do, or by where it is: a Drone may be gone, or changed, while its vehicle is far from home.
-    if !drones.iter().any(|drone| roams(observer, drone)) && !observer.sessions.has_one_away() {
+    // By what it is asked to do, or by where it is or was seen last: a Drone may be gone, or changed, while its vehicle is far from home.
+    let was_away = airspace.lock().as_ref().is_some_and(Sites::has_one_away);
+    let is_away = was_away || observer.sessions.has_one_away();
+    if !is_away && !drones.iter().any(|drone| roams(observer, drone)) {
         // Routes are numbered over all of a leadership: what is kept goes on when there is a station again.
         if airspace.lock().as_mut().is_some_and(Sites::rest) {
             wake_all(observer, &drones);

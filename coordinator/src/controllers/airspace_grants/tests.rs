@@ -511,6 +511,32 @@ async fn a_silent_flying_vehicle_without_a_drone_owns_its_place_until_declared_d
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_lost_vehicle_away_from_its_home_keeps_others_down_where_no_drone_may_be_elsewhere() {
+    let mut field = Field::with(|_| {});
+    field.on_mission = false;
+    node(&field.observer, "x", false);
+    field.report("m", 0.0, 0.0, FlightTruth::Disarmed);
+    field.connect("x");
+    field.report("x", 46.0, 15.0, FlightTruth::Airborne(Airborne::InAir));
+    field.update();
+    assert!(field.keeps_down(), "a pilot flies it above the other");
+    // No Drone names its node: nothing is kept of its session.
+    field.observer.sessions.close(&name("x"), field.epochs["x"]);
+    for declared in [false, true] {
+        if declared {
+            node_declared_down(&field.observer, "x", Timestamp::now());
+        }
+        for _ in 0..3 {
+            tokio::time::advance(Duration::from_secs(1)).await;
+            field.report("m", 0.0, 0.0, FlightTruth::Disarmed);
+            field.report("n", 50.0, 0.0, FlightTruth::Disarmed);
+            field.update();
+        }
+        assert_eq!(field.keeps_down(), !declared);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn one_report_is_of_one_moment_however_often_it_is_taken_in() {
     let field = Field::new();
     let taken_in = |field: &Field, node: &str| {

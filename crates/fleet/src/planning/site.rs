@@ -148,6 +148,8 @@ pub struct Site {
     measured_from: BTreeMap<NodeName, AltitudeAmsl>,
     /// Vehicles with a claim, and whether they were ever observed.
     expected: BTreeMap<NodeName, bool>,
+    /// Vehicles that were last observed in the air, elsewhere than above their homes.
+    away: BTreeSet<NodeName>,
     takeoffs: takeoff::Takeoffs,
     accuracies: accuracy::Accuracies,
     endangered: BTreeMap<(Owner, NodeName), Endangered>,
@@ -188,6 +190,7 @@ impl Site {
             waiting: BTreeMap::new(),
             arrivals: BTreeMap::new(),
             expected: BTreeMap::new(),
+            away: BTreeSet::new(),
             granted_for: BTreeMap::new(),
             measured_from: BTreeMap::new(),
             takeoffs: takeoff::Takeoffs::default(),
@@ -236,6 +239,7 @@ impl Site {
         for (node, expected) in vehicles {
             self.take_in(node, expected, now);
         }
+        self.note_who_is_away(vehicles);
         self.hear_traffic(vehicles, now);
         self.claims.advance(now);
         self.waiting.clear();
@@ -286,6 +290,28 @@ impl Site {
             let desire = vehicles.get(node).map(|expected| expected.desire);
             desire == Some(Desire::At(*station))
         });
+    }
+
+    /// Whether a vehicle was last observed in the air, elsewhere than above its home, heard or not.
+    pub fn has_one_away(&self) -> bool {
+        !self.away.is_empty()
+    }
+
+    /// A report without a position or that does not know whether its vehicle flies, and a silent agent, change nothing.
+    fn note_who_is_away(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>) {
+        for (node, expected) in vehicles {
+            let Some((report, _)) = expected.report else { continue };
+            let is_known = match report.truth {
+                FlightTruth::Airborne(_) => report.position.is_some(),
+                FlightTruth::Disarmed | FlightTruth::ArmedOnGround => true,
+                FlightTruth::Unknown(_) => false,
+            };
+            if is_away(report) {
+                self.away.insert(node.clone());
+            } else if is_known {
+                self.away.remove(node);
+            }
+        }
     }
 
     fn take_in(&mut self, node: &NodeName, expected: &Expected<'_>, now: Moment) {
@@ -439,6 +465,7 @@ impl Site {
         self.roomless.remove(node);
         self.declared_down.remove(node);
         self.expected.remove(node);
+        self.away.remove(node);
     }
 
     fn home(&self, report: &Report) -> Option<Local> {

@@ -185,6 +185,11 @@ impl Sites {
             .fold(is_new, |is_new, site| site.rest() || is_new)
     }
 
+    /// See [`Site::has_one_away`].
+    pub fn has_one_away(&self) -> bool {
+        self.sites.values().any(Site::has_one_away)
+    }
+
     pub fn update(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
         self.asleep = false;
         self.place(vehicles);

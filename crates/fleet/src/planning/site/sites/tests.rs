@@ -316,6 +316,46 @@ fn a_vehicle_carried_to_another_site_on_the_ground_flies_there_by_later_numbers(
 }
 
 #[test]
+fn one_last_seen_away_is_away_until_it_is_seen_down_or_is_declared_to_be() {
+    let one = |at: Wgs84, up: f64| Vehicle {
+        at,
+        up,
+        ..vehicle("x", SOUTH, Desire::Nothing)
+    };
+    let (away, home) = (one(shifted(SOUTH, 0.0, 40.0), 15.0), one(SOUTH, 15.0));
+    let mut unplaced = away.report(1);
+    unplaced.position = None;
+    let mut unknown = away.report(1);
+    unknown.truth = FlightTruth::Unknown(model::vehicle::WhyUnknown::LinkLost);
+    let changes = [
+        (None, true),
+        (Some(unplaced), true),
+        (Some(unknown), true),
+        (Some(home.report(1)), false),
+        (Some(one(away.at, 0.0).report(1)), false),
+    ];
+    for (report, is_away) in changes {
+        let mut sites = new();
+        update(&mut sites, std::slice::from_ref(&home), 0);
+        assert!(!sites.has_one_away());
+        update(&mut sites, std::slice::from_ref(&away), 0);
+        assert!(sites.has_one_away());
+        let heard = report.as_ref().map(|report| Expected {
+            report: Some((report, at(1))),
+            may_fly: true,
+            roams: false,
+            desire: Desire::Nothing,
+        });
+        let all = heard.map(|heard| (node("x"), heard));
+        sites.update(&all.into_iter().collect(), at(1));
+        assert_eq!(sites.has_one_away(), is_away, "{report:?}");
+        sites.declare_down(&node("x"));
+        sites.update(&BTreeMap::new(), at(2));
+        assert!(!sites.has_one_away(), "{report:?}");
+    }
+}
+
+#[test]
 fn a_vehicle_of_no_known_place_may_be_anywhere_and_one_beyond_70_degrees_is_free() {
     let mut sites = new();
     let low = vehicle("low", SOUTH, above(20.0));

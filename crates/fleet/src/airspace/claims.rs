@@ -406,7 +406,8 @@ impl Claims {
         self.named(&self.index.in_the_way(entry.key, &volume, &self.rules))
     }
 
-    /// Others in the air whose places or routes by our orders are not clear of `vehicle` on `route`.
+    /// Others in the air, or not known to be on the ground, that are not clear of `vehicle` on `route`: by their places or routes by our orders;
+    /// where somebody else flies them, by where they will be soon; and by all that they own where that is not known.
     pub(crate) fn fly_in_the_way(&self, vehicle: &NodeName, route: &Route) -> Vec<NodeName> {
         let Some(entry) = self.vehicles.get(vehicle) else {
             return Vec::new();
@@ -415,13 +416,24 @@ impl Claims {
         let flies = |owner: Owner| {
             let Owner::Vehicle(name) = owner else { return None };
             let other = self.vehicles.get(&name)?;
-            let State::Air { way, .. } = &other.state else {
-                return None;
+            let there = match &other.state {
+                State::Ground(_) => return None,
+                State::Air { way, .. } => Some(way.volume(other.margin(&self.rules))),
+                State::Other { .. } => self.clock.and_then(|now| {
+                    let heard = other.last.as_ref().map(|last| now.since(last.heard))?;
+                    let foreseen = other.foreseen(now, &self.rules);
+                    foreseen.filter(|_| heard <= self.rules.silent_after)
+                }),
+                State::Unheard | State::Unplanned { .. } => None,
             };
-            let is_clear = way.volume(other.margin(&self.rules)).clear_of(&volume, &self.rules);
+            let is_clear = there.is_some_and(|there| there.clear_of(&volume, &self.rules));
             (!is_clear).then_some(name)
         };
         self.in_the_way(vehicle, route).into_iter().filter_map(flies).collect()
+    }
+
+    pub(crate) fn last_seen(&self, vehicle: &NodeName) -> Option<Local> {
+        Some(self.vehicles.get(vehicle)?.last.as_ref()?.at)
     }
 
     pub fn near(&self, owner: &Owner) -> BTreeSet<Owner> {

@@ -124,8 +124,8 @@ impl Site {
         self.claims.another_stands_within(node, place, self.pads_apart())
     }
 
-    /// Whether another holds or flies too near to the way down from `at` to `home`, where that of `node` is to land. One over its own home
-    /// that is far enough for a landing does not count: people chose both.
+    /// Whether another holds or flies, or may, too near to the way down from `at` to `home`, where that of `node` is to land. One over its own
+    /// home that is far enough for a landing does not count: people chose both. Nor does one beside it that is no lower: that is left behind.
     pub(super) fn is_flown_below(&self, node: &NodeName, at: Local, home: Local) -> bool {
         let Ok(down) = Route::through([at, at.at_height(at.up.min(home.up))]) else {
             return false;
@@ -133,8 +133,12 @@ impl Site {
         let near = self.claims.fly_in_the_way(node, &Route::hold(at));
         let below = self.claims.fly_in_the_way(node, &down);
         let counts = |other: &NodeName| {
-            let apart = self.claims.end(other).map_or(0.0, |end| end.over_ground(at));
-            !near.contains(other) && (apart < self.pads_apart() || self.claims.reaches(other, ABOVE_HOME.0))
+            let end = self.claims.end(other);
+            let apart = end.map_or(0.0, |end| end.over_ground(at));
+            let mut places = end.into_iter().chain(self.claims.last_seen(other)).peekable();
+            let is_lower = places.peek().is_none() || places.any(|place| place.up < at.up - ABOVE_HOME.1);
+            let is_beside = near.contains(other) && !is_lower;
+            !is_beside && (apart < self.pads_apart() || self.claims.reaches(other, ABOVE_HOME.0))
         };
         below.iter().any(counts)
     }

@@ -221,6 +221,49 @@ fn one_above_its_home_does_not_land_through_another_that_flies_below_it() {
     }
 }
 
+/// One that a pilot flies there, one that may be there since a new leader has not heard it, and one whose altitude is known badly.
+#[test]
+fn one_above_its_home_lands_through_nobody_who_may_be_below_it() {
+    let pilot = Activity::HandsOff(model::report::HandsOff::OtherMode);
+    for (activity, heard, vertical) in [
+        (pilot, true, 1.78),
+        (Activity::Holding, false, 1.78),
+        (Activity::Holding, true, 8.5),
+    ] {
+        let mut site = new();
+        let mut vehicles = [
+            vehicle("a", 0.0, Desire::Home),
+            vehicle("b", 61.0, Desire::At(station(1.0, 0.0, 15.0))),
+        ];
+        (vehicles[0].up, vehicles[0].activity) = (30.0, Activity::Holding);
+        (vehicles[1].at, vehicles[1].up, vehicles[1].activity) = ((1.0, 0.0), 15.0, activity);
+        (vehicles[1].heard, vehicles[1].accuracy) = (heard, Accuracy::of_meters(0.9, vertical));
+        let is_home = |site: &Site, a: &Vehicle, second| site.is_home(&a.node, &a.report(at(second)));
+        for second in 0..3 {
+            update(&mut site, &vehicles, second);
+            assert!(!is_home(&site, &vehicles[0], second), "{activity:?} {heard} {vertical}");
+        }
+        let why = site.off_station(&node("a"), at(2));
+        let named = matches!(&why, Some(OffStation::Waits(why)) if why.contains("node b"));
+        assert!(named, "{activity:?} {heard} {vertical}: {why:?}");
+        let landed = vehicle("b", 61.0, Desire::Nothing);
+        vehicles[1] = landed;
+        update(&mut site, &vehicles, 3);
+        assert!(is_home(&site, &vehicles[0], 3), "{activity:?} {heard} {vertical}");
+    }
+}
+
+#[test]
+fn one_beside_another_above_its_home_lands_away_from_it() {
+    let mut site = new();
+    let other = Desire::At(station(7.0, 0.0, 30.0));
+    let mut vehicles = [vehicle("a", 0.0, Desire::Home), vehicle("b", 60.0, other)];
+    (vehicles[0].up, vehicles[0].activity) = (30.0, Activity::Holding);
+    (vehicles[1].at, vehicles[1].up, vehicles[1].activity) = ((7.0, 0.0), 30.0, Activity::Holding);
+    update(&mut site, &vehicles, 0);
+    assert!(site.is_home(&node("a"), &vehicles[0].report(at(0))));
+}
+
 #[test]
 fn a_landing_for_the_battery_onto_another_is_a_danger_to_it_and_said() {
     let mut site = new();

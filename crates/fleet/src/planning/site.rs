@@ -17,6 +17,7 @@ mod plan_way;
 mod rooms;
 mod sites;
 mod sky;
+mod taken_back;
 mod takeoff;
 mod way_down;
 
@@ -539,34 +540,6 @@ impl Site {
             }
             if let Ok(permit) = may_stop(&mut self.claims, node, now) {
                 self.order(&permit, false);
-            }
-        }
-    }
-
-    /// Takes back routes that were not begun, where a vehicle that does not keep to its claim has come into the way. The airspace stays
-    /// claimed until the agent is known to have dropped the route, or to refuse it should the order still come.
-    fn take_back(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
-        let report = |node: &NodeName| Some(vehicles.get(node)?.report?.0);
-        self.taken_back.retain(|node, number| {
-            report(node).is_none_or(|report| {
-                let has = report.route.order.as_ref().is_some_and(|route| route.number == *number);
-                let lets_go = report.route.order.as_ref().is_some_and(|route| route.room.is_some());
-                report.route.last < *number || (has && (lets_go || report.truth == FlightTruth::Disarmed))
-            })
-        });
-        for (node, expected) in vehicles {
-            let on_ground = |report: &&Report| report.truth == FlightTruth::Disarmed;
-            let Some(report) = expected.report.map(|(report, _)| report).filter(on_ground) else {
-                continue;
-            };
-            let number = self
-                .routes
-                .get(node)
-                .or(report.route.order.as_ref())
-                .map(|route| route.number);
-            if let Some(number) = number.filter(|_| self.claims.is_crossed(node, now)) {
-                self.routes.remove(node);
-                self.taken_back.insert(node.clone(), number);
             }
         }
     }

@@ -155,6 +155,61 @@ fn a_takeoff_order_of_the_former_leader_is_taken_back_while_another_holds_above(
     assert!(site.may_take_off(&node("b")), "the order of this leader stands");
 }
 
+/// Its agent has its route, and it waits to be ready.
+fn one_with_a_route() -> (Site, [Vehicle; 1], OrderNumber) {
+    let mut site = new();
+    let mut vehicles = [vehicle("a", 0.0, Desire::At(station(0.0, 60.0, 15.0)))];
+    update(&mut site, &vehicles, 0);
+    vehicles[0].step(&site);
+    let number = vehicles[0].state.last;
+    (site, vehicles, number)
+}
+
+#[test]
+fn one_on_the_ground_does_not_set_out_to_a_station_that_is_not_asked_for_any_more() {
+    let (mut site, mut vehicles, number) = one_with_a_route();
+    vehicles[0].desire = Desire::At(station(0.0, 60.0, 15.2));
+    update(&mut site, &vehicles, 1);
+    assert_eq!(
+        site.route(&node("a")).map(|route| route.number),
+        Some(number),
+        "it leads there"
+    );
+    vehicles[0].desire = Desire::At(station(0.0, 60.0, 40.0));
+    update(&mut site, &vehicles, 2);
+    assert_eq!(
+        (site.route(&node("a")), site.last_granted(&node("a"))),
+        (None, Some(number))
+    );
+    // Its agent has let go of it.
+    (vehicles[0].state.order, vehicles[0].state.next) = (None, None);
+    update(&mut site, &vehicles, 3);
+    let route = site.route(&node("a")).unwrap();
+    let end = route.end().unwrap().amsl.0 - SEA;
+    assert!(route.number > number && (end - 40.0).abs() < 1e-6, "{route:?}");
+}
+
+#[test]
+fn one_on_the_ground_does_not_set_out_along_a_way_that_a_geofence_forbids_since() {
+    let mut low = fence("low");
+    low.ceiling = Some(AltitudeAboveHome(16.0));
+    let mut block = fence("block");
+    block.exclude = vec![model::rules::Outline::Circle {
+        center: shifted(CENTER, 0.0, 30.0),
+        radius: model::units::Meters(10.0),
+    }];
+    let mut high = fence("high");
+    high.ceiling = Some(AltitudeAboveHome(60.0));
+    for (wanted, stays) in [(low, false), (block, false), (high, true)] {
+        let (mut site, vehicles, number) = one_with_a_route();
+        let name = wanted.name.clone();
+        site.keep_within(Some(BTreeMap::from([(node("a"), vec![Arc::new(wanted)])])));
+        update(&mut site, &vehicles, 1);
+        assert_eq!(site.route(&node("a")).is_some(), stays, "{name}");
+        assert_eq!(site.last_granted(&node("a")), Some(number), "{name}");
+    }
+}
+
 #[test]
 fn a_route_is_taken_back_from_one_on_the_ground_while_another_is_not_heard_at_all() {
     for heard in [true, false] {

@@ -1,0 +1,68 @@
+//! Routes that are taken back from vehicles on the ground, which have not set out on them.
+
+use super::{Desire, Expected, Site, WANDERS, kept_within};
+use crate::airspace::Route;
+use model::geo::{Local, NoPlace};
+use model::ids::NodeName;
+use model::report::Report;
+use model::route_order::RouteOrder;
+use model::time::Moment;
+use model::units::Meters;
+use model::vehicle::FlightTruth;
+use std::collections::BTreeMap;
+
+impl Site {
+    /// Takes back routes that were not begun, where a vehicle that does not keep to its claim has come into the way, or nobody asks for them any
+    /// more. The airspace stays claimed until the agent is known to have dropped the route, or to refuse it should the order still come.
+    pub(super) fn take_back(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
+        let report = |node: &NodeName| Some(vehicles.get(node)?.report?.0);
+        self.taken_back.retain(|node, number| {
+            report(node).is_none_or(|report| {
+                let has = report.route.order.as_ref().is_some_and(|route| route.number == *number);
+                let lets_go = report.route.order.as_ref().is_some_and(|route| route.room.is_some());
+                report.route.last < *number || (has && (lets_go || report.truth == FlightTruth::Disarmed))
+            })
+        });
+        for (node, expected) in vehicles {
+            let on_ground = |report: &&Report| report.truth == FlightTruth::Disarmed;
+            let Some(report) = expected.report.map(|(report, _)| report).filter(on_ground) else {
+                continue;
+            };
+            let Some(route) = self.routes.get(node).or(report.route.order.as_ref()) else {
+                continue;
+            };
+            let is_void = self.claims.is_crossed(node, now)
+                || (self.claims.under_way(node)
+                    && (self.is_for_another_station(node, expected.desire) || self.is_fenced_off(node, report, route)));
+            let number = route.number;
+            if is_void {
+                self.routes.remove(node);
+                self.taken_back.insert(node.clone(), number);
+            }
+        }
+    }
+
+    /// Whether it is to hold elsewhere than where its route leads: its station was edited, or another Drone is bound to its node.
+    fn is_for_another_station(&self, node: &NodeName, desire: Desire) -> bool {
+        let Desire::At(station) = desire else { return false };
+        let granted = self.granted_for.get(node);
+        granted.is_some_and(|of| !of.is_where(&station, Meters(WANDERS.0)))
+    }
+
+    /// Whether a Geofence that came after the grant forbids `route`, however far home wanders.
+    fn is_fenced_off(&self, node: &NodeName, report: &Report, route: &RouteOrder) -> bool {
+        let Some(home) = self.home(report).filter(|_| self.fences.is_some()) else {
+            return false;
+        };
+        let places = route.places.iter();
+        let places: Result<Vec<Local>, NoPlace> = places.map(|place| self.frame.local(place.at, place.amsl)).collect();
+        let Some(way) = places.ok().and_then(|places| Route::through(places).ok()) else {
+            return false;
+        };
+        let is_out = |wander: f64| {
+            let homes = BTreeMap::from([(node.clone(), home.up + wander)]);
+            kept_within(self.frame, self.fences.as_ref(), &homes)(node, &way).is_err()
+        };
+        is_out(-WANDERS.1) && is_out(WANDERS.1)
+    }
+}

@@ -7,7 +7,7 @@
 //! * where another holds or is on the ground below, the vehicle is moved level, by a granted route, to the nearest place over a clear
 //!   column. Nobody below is moved: they would climb into the vehicle itself;
 //! * where there is no such place, nothing is claimed. The landing then counts as that of a vehicle that does not keep to its airspace:
-//!   those that can make way do, and the objects of both report it.
+//!   those that can make way do, and the objects of both report it. So does one that a person orders where the vehicle is.
 //!
 //! Must not: land anything; the agent decides that.
 
@@ -56,14 +56,20 @@ impl Site {
         self.claims.in_the_way(node, &down).is_empty().then_some(down)
     }
 
-    /// Of a vehicle that lands for its battery away from home: with another in its way down, it keeps to no airspace of its own.
+    /// Of a vehicle that lands away from home, by a person's order or a failsafe: with another in its way down, it keeps to no airspace of its own.
+    /// Nobody can be asked to make way on the ground; a landing for the battery is said to those there.
     pub(super) fn lands_on_others(&self, node: &NodeName, report: &Report, observed: &Observation) -> bool {
         let Doing::Upright { way } = &observed.doing else {
             return false;
         };
         let home = self.home(report);
         let is_home = home.is_some_and(|home| home.over_ground(observed.at) <= super::ABOVE_HOME.0);
-        report.activity == Activity::LowBattery && !is_home && !self.claims.in_the_way(node, way).is_empty()
+        let is_in_the_way = || match report.activity {
+            Activity::LowBattery => !self.claims.in_the_way(node, way).is_empty(),
+            Activity::Landing | Activity::Failsafe => !self.claims.fly_in_the_way(node, way).is_empty(),
+            _ => false,
+        };
+        !is_home && is_in_the_way()
     }
 
     /// Stops vehicles near their reserve on the way to their stations: they are granted their way home from there.

@@ -125,6 +125,37 @@ fn one_stopped_on_its_first_way_out_comes_home_above_the_station_that_it_flew_to
     assert!(vehicles[0].at.1 < 3.0, "it is over its home: {:?}", vehicles[0].at);
 }
 
+#[test]
+fn one_that_is_to_cross_below_another_stops_when_that_is_ordered_to_land_where_it_is() {
+    for activity in [Activity::Landing, Activity::Failsafe] {
+        let mut site = new();
+        let mut vehicles = [
+            vehicle("a", 0.0, Desire::At(station(0.0, 80.0, 30.0))),
+            vehicle("b", 40.0, Desire::At(station(40.0, 80.0, 15.0))),
+        ];
+        (vehicles[0].at, vehicles[0].up, vehicles[0].activity) = ((0.0, 80.0), 30.0, Activity::Holding);
+        (vehicles[1].at, vehicles[1].up, vehicles[1].activity) = ((40.0, 80.0), 15.0, Activity::Holding);
+        update(&mut site, &vehicles, 0);
+        update(&mut site, &vehicles, 1);
+        vehicles[1].desire = Desire::At(station(-40.0, 80.0, 15.0));
+        update(&mut site, &vehicles, 2);
+        vehicles[1].step(&site);
+        vehicles[1].activity = Activity::Moving;
+        update(&mut site, &vehicles, 3);
+        let sent = site.route(&node("b")).unwrap().clone();
+        assert_eq!(sent.places.len(), 2, "straight below the other");
+        vehicles[1].at = (35.0, 80.0);
+        (vehicles[0].desire, vehicles[0].activity) = (Desire::Nothing, activity);
+        let mut reports: Vec<Report> = vehicles.iter().map(|vehicle| vehicle.report(at(4))).collect();
+        reports[0].mode = Some("LAND".to_owned());
+        take_in(&mut site, &vehicles, &reports, 4);
+        let pair = (Owner::Vehicle(node("a")), node("b"));
+        let did = site.endangered().get(&pair).map(|danger| danger.action);
+        assert_eq!(did, Some(Action::Stops), "{activity:?}");
+        assert!(site.route(&node("b")).unwrap().number > sent.number, "{activity:?}");
+    }
+}
+
 /// It comes near its reserve on the way to its station, where the site is another by then.
 fn turns_back(then: impl FnOnce(Site, u64) -> Site) {
     let mut site = new();

@@ -163,8 +163,12 @@ impl Site {
     /// which is known to be clear of terrain, and of the stations that it was sent to since; or where it is.
     fn left(&mut self, node: &NodeName, home: f64) -> Option<f64> {
         // Somebody else may take it to higher ground.
-        if self.claims.is_in_other_hands(node) || self.claims.room(node).is_some() {
+        if self.claims.is_in_other_hands(node) {
             self.altitudes_left.remove(node);
+        }
+        // A program may, as far as its volume reaches, and leave it low beside that.
+        if let Some((room, end)) = self.claims.room(node).zip(self.claims.end(node)) {
+            self.altitudes_left.insert(node.clone(), end.up + room.above);
         }
         let (place, on_ground) = self.claims.place(node)?;
         let arrived = on_ground || self.is_at_its_station(node, home, place);

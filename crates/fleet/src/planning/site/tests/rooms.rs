@@ -171,6 +171,33 @@ fn a_volume_that_is_taken_back_stays_claimed_until_its_agent_has_let_go_of_it() 
 }
 
 #[test]
+fn one_that_a_program_flew_low_comes_home_above_its_station() {
+    let mut site = new();
+    let mut vehicles = vec![vehicle("a", 0.0, Desire::At(station(0.0, 60.0, 60.0)))];
+    let (ended, _) = run(&mut site, &mut vehicles, 0);
+    let deep = Room {
+        below: Meters(50.0),
+        ..ROOM
+    };
+    lent(&mut site, deep);
+    for second in ended + 1..ended + 6 {
+        update(&mut site, &vehicles, second);
+        take_room(&site, &mut vehicles[0]);
+    }
+    assert_eq!(room_of(&site), Some(deep));
+    (vehicles[0].at, vehicles[0].up, vehicles[0].desire) = ((20.0, 60.0), 12.0, Desire::Home);
+    update(&mut site, &vehicles, ended + 6);
+    (vehicles[0].state.order, vehicles[0].state.next) = (None, None);
+    let home = (ended + 7..ended + 17).find_map(|second| {
+        update(&mut site, &vehicles, second);
+        site.route(&node("a")).cloned()
+    });
+    let home = home.unwrap();
+    let crosses = home.places[1..].iter().map(|place| place.amsl.0 - SEA);
+    assert!(crosses.fold(f64::INFINITY, f64::min) >= 60.0, "{home:?}");
+}
+
+#[test]
 fn a_vehicle_that_leaves_its_volume_is_astray_and_comes_back_from_where_it_stopped() {
     let mut site = new();
     let (mut vehicles, second) = flown(&mut site, Vec::new());

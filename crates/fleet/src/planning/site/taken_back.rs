@@ -1,6 +1,6 @@
 //! Routes that are taken back from vehicles on the ground, which have not set out on them.
 
-use super::{Desire, Expected, Site, WANDERS, kept_within};
+use super::{Desire, Expected, SAME_HOME, Site, WANDERS, kept_within};
 use crate::airspace::Route;
 use model::geo::{Local, NoPlace};
 use model::ids::NodeName;
@@ -10,6 +10,9 @@ use model::time::Moment;
 use model::units::Meters;
 use model::vehicle::FlightTruth;
 use std::collections::BTreeMap;
+
+/// A vehicle that makes room does so within this many pitches of where it is.
+const MAKES_ROOM_WITHIN: f64 = 3.0;
 
 impl Site {
     /// Takes back routes that were not begun, where a vehicle that does not keep to its claim has come into the way, or nobody asks for them any
@@ -33,7 +36,8 @@ impl Site {
             };
             let is_void = self.claims.is_crossed(node, now)
                 || (self.claims.under_way(node)
-                    && (self.is_for_another_station(node, expected.desire) || self.is_fenced_off(node, report, route)));
+                    && (self.is_for_another_station(node, report, expected.desire)
+                        || self.is_fenced_off(node, report, route)));
             let number = route.number;
             if is_void {
                 self.routes.remove(node);
@@ -42,11 +46,24 @@ impl Site {
         }
     }
 
-    /// Whether it is to hold elsewhere than where its route leads: its station was edited, or another Drone is bound to its node.
-    fn is_for_another_station(&self, node: &NodeName, desire: Desire) -> bool {
+    /// Whether it is to hold elsewhere than where its route leads: its station was edited, or another Drone is bound to its node. One of the leader
+    /// before leads to its station, or near by to make room for others.
+    fn is_for_another_station(&self, node: &NodeName, report: &Report, desire: Desire) -> bool {
         let Desire::At(station) = desire else { return false };
-        let granted = self.granted_for.get(node);
-        granted.is_some_and(|of| !of.is_where(&station, Meters(WANDERS.0)))
+        if let Some(of) = self.granted_for.get(node) {
+            return !of.is_where(&station, Meters(WANDERS.0));
+        }
+        let local = |at, amsl| self.frame.local(at, amsl).ok();
+        let place = station.place();
+        let goal = report
+            .home
+            .and_then(|home| local(place.at, place.altitude.amsl(home.amsl)));
+        let at = report.position.and_then(|position| local(position.at, position.amsl));
+        let (Some(goal), Some(at), Some(end)) = (goal, at, self.claims.end(node)) else {
+            return false;
+        };
+        let leads_there = end.over_ground(goal) <= WANDERS.0 && (end.up - goal.up).abs() <= SAME_HOME;
+        !leads_there && end.over_ground(at) > MAKES_ROOM_WITHIN * self.claims.rules().pitch().horizontal.0
     }
 
     /// Whether a Geofence that came after the grant forbids `route`, however far home wanders.

@@ -190,6 +190,19 @@ fn one_on_the_ground_does_not_set_out_to_a_station_that_is_not_asked_for_any_mor
 }
 
 #[test]
+fn a_route_of_the_leader_before_to_another_station_is_void_too() {
+    for (up, is_void) in [(15.0, false), (40.0, true)] {
+        let (_, mut vehicles, number) = one_with_a_route();
+        let mut site = Site::new(Term(4), Rules::default(), CENTER).unwrap();
+        update(&mut site, &vehicles, 1);
+        assert_eq!(site.last_granted(&node("a")), None);
+        vehicles[0].desire = Desire::At(station(0.0, 60.0, up));
+        update(&mut site, &vehicles, 2);
+        assert_eq!(site.last_granted(&node("a")), is_void.then_some(number), "{up}");
+    }
+}
+
+#[test]
 fn one_on_the_ground_does_not_set_out_along_a_way_that_a_geofence_forbids_since() {
     let mut low = fence("low");
     low.ceiling = Some(AltitudeAboveHome(16.0));

@@ -119,8 +119,8 @@ pub(super) fn observation_on_plan(
     let climbs_to = match desire {
         // It goes to another altitude once its agent has the order.
         Desire::AboveHome(height) if flies => Some(home_amsl + ordered_height(report).unwrap_or(height).0),
-        // Given a station while it climbs, it flies there from the altitude of its takeoff.
-        Desire::At(_) | Desire::Home if flies && takes_off(report) => {
+        // Given a station while it climbs, it flies there from the altitude of its takeoff; called back, it climbs on until it has that order.
+        Desire::At(_) | Desire::Home | Desire::Nothing if flies && takes_off(report) => {
             ordered_height(report).map(|height| home_amsl + height.0)
         }
         _ => None,

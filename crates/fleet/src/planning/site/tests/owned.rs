@@ -114,6 +114,28 @@ fn one_that_is_given_a_station_while_it_climbs_owns_the_rest_of_its_climb() {
 }
 
 #[test]
+fn one_that_is_called_back_while_it_climbs_owns_the_rest_until_it_has_the_order() {
+    for has_order in [false, true] {
+        let mut site = new();
+        let mut vehicles = [vehicle("a", 0.0, Desire::AboveHome(AltitudeAboveHome(50.0)))];
+        (vehicles[0].up, vehicles[0].activity) = (10.0, Activity::TakingOff);
+        for second in 0..2 {
+            let mut report = vehicles[0].report(at(second));
+            let held = report.held.as_mut().unwrap();
+            held.grounded = has_order && second == 1;
+            held.details = Some(HeldDetails {
+                altitude: Some(AltitudeAboveHome(50.0)),
+                ..HeldDetails::default()
+            });
+            take_in(&mut site, &vehicles, &[report], second);
+            vehicles[0].desire = Desire::Nothing;
+        }
+        let owned = pieces(&site, "a");
+        assert_eq!(has(&owned, (0.0, 0.0), SEA + 48.0), !has_order, "{owned:?}");
+    }
+}
+
+#[test]
 fn nobody_comes_to_hold_below_one_that_holds_above_its_home() {
     let mut site = new();
     let mut vehicles = [

@@ -1,6 +1,6 @@
 //! Volumes beyond a claim: flights that Skein does not order, and failsafes.
 
-use super::{Margin, Route, Rules, Tube, Volume};
+use super::{Margin, Route, Rules, Tube, Volume, ground_below};
 use model::geo::Local;
 use model::time::Moment;
 use std::time::Duration;
@@ -129,10 +129,10 @@ pub(super) fn returning(last: &Heard, home: Local, return_height: f64) -> Volume
     ])
 }
 
-/// Down from its last place to the ground at the altitude of its home.
+/// Down from its last place to the ground.
 pub(super) fn descending(last: &Heard, home: Local) -> Volume {
     let (over_ground, in_height) = (last.margin.horizontal.0, last.margin.vertical.0);
-    let ground = last.at.at_height(last.at.up.min(home.up));
+    let ground = ground_below(last.at, home);
     Volume::Tubes(vec![Tube::around(
         &[last.at, ground],
         over_ground,
@@ -208,7 +208,8 @@ pub(super) fn failsafe(way: &Route, home: Local, return_height: f64, margin: Mar
     for leg in 0..legs {
         let (one, other) = (places[leg], places[(leg + 1).min(last)]);
         let column = Tube::around(&[one, other], over_ground, in_height, in_height);
-        tubes.push(column.spanning(home.up - in_height, highest + in_height));
+        let ground = ground_below(one, home).up.min(ground_below(other, home).up);
+        tubes.push(column.spanning(ground.min(home.up) - in_height, highest + in_height));
         let level = |p: Local| p.at_height(return_height);
         let corridor = Tube::around(
             &[level(one), level(other), level(home)],

@@ -28,7 +28,7 @@ pub use plan_way::{Corridor, flies_as_written};
 pub use sites::Sites;
 pub use sky::Sky;
 
-use crate::airspace::{Claims, Doing, Known, Owner, Route, Rules, Volume};
+use crate::airspace::{Claims, Doing, Known, Owner, Route, Rules, Volume, ground_below};
 
 use crate::planning::geofence::{Wanted, way_outside};
 use crate::planning::movement::{self, Goal, Waiting};
@@ -383,7 +383,7 @@ impl Site {
             }
         };
         let home = home.filter(|home| airborne && lands_there(home));
-        let way_down = home.and_then(|home| Route::through([observed.at, observed.at.at_height(home.up)]).ok());
+        let way_down = home.and_then(|home| Route::through([observed.at, ground_below(observed.at, home)]).ok());
         self.claims.observe(node, observed, now);
         // Also when it says no newer place: that was ours to fly, and it may be anywhere by now.
         let is_old = received.since(position_time(report, received)) > self.claims.rules().silent_after;

@@ -263,6 +263,8 @@ fn one_that_is_silent_keeps_its_place_and_what_its_failsafes_may_do() {
     let (by_a, none) = (BTreeSet::from([vehicle("a")]), BTreeSet::new());
     assert_eq!(way(A), by_a);
     assert_eq!(way(A.at_height(3.0)), by_a, "it may land where it is");
+    assert_eq!(way(A.at_height(-30.0)), by_a, "the ground may be lower there");
+    assert_eq!(way(A.at_height(-110.0)), none, "and falls no steeper than that");
     assert_eq!(way(at(-40.0, 0.0, 40.0)), by_a, "it may return at 40 m");
     assert_eq!(way(at(-40.0, 0.0, 25.0)), by_a, "or lower, near home");
     assert_eq!(way(at(-40.0, 0.0, 7.0)), none, "and never lower than it is");

@@ -2,7 +2,7 @@
 
 use super::plan_way::{self, PlanWay};
 use super::{ABOVE_HOME, Desire, takes_off};
-use crate::airspace::{Around, Doing, Margin, Observation, Route};
+use crate::airspace::{Around, Doing, Margin, Observation, Route, ground_below};
 use model::geo::{Frame, Local, NoPlace, offset};
 use model::lent::Room;
 use model::report::{Activity, Report};
@@ -183,7 +183,7 @@ pub(super) fn observation_on_plan(
             }
         }
         FlightTruth::Airborne(up) if lands || up == Airborne::Landing => Doing::Upright {
-            way: upright(home_amsl)?,
+            way: upright(home.map_or(home_amsl, |home| ground_below(at, home).up))?,
         },
         FlightTruth::Airborne(_) => match (ordered, climbs_to) {
             // A program may fly it anywhere in there, or its agent has taken it back and not seen it stop.

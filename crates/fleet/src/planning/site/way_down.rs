@@ -12,7 +12,7 @@
 //! Must not: land anything; the agent decides that.
 
 use super::{Desire, Expected, Site, kept_within};
-use crate::airspace::{Doing, NotFit, Observation, Route};
+use crate::airspace::{Doing, NotFit, Observation, Route, ground_below};
 use crate::safety::{may_fly, may_stop};
 use model::geo::Local;
 use model::ids::NodeName;
@@ -40,7 +40,7 @@ impl Site {
         report: &Report,
         now: Moment,
     ) -> Option<Route> {
-        let ground = self
+        let home = self
             .home(report)
             .filter(|_| comes_home_for_its_battery(desire, report))?;
         let at = match self.claims.fit(node, now) {
@@ -52,7 +52,7 @@ impl Site {
             }
             Ok((_, true)) | Err(_) => return None,
         };
-        let down = column(at, ground)?;
+        let down = column(at, home)?;
         self.claims.in_the_way(node, &down).is_empty().then_some(down)
     }
 
@@ -107,18 +107,18 @@ impl Site {
         for (node, expected) in vehicles {
             let Some((report, _)) = expected.report else { continue };
             let waits = self.waiting.contains_key(node) && comes_home_for_its_battery(expected.desire, report);
-            let Some(ground) = self.home(report).filter(|_| waits) else {
+            let Some(home) = self.home(report).filter(|_| waits) else {
                 continue;
             };
             let Ok((at, false)) = self.claims.fit(node, now) else {
                 continue;
             };
             let is_clear = |down: &Route| self.claims.in_the_way(node, down).is_empty();
-            if column(at, ground).is_none_or(|down| is_clear(&down)) {
+            if column(at, home).is_none_or(|down| is_clear(&down)) {
                 continue;
             }
             let pitch = self.claims.rules().pitch().horizontal.0;
-            for way in beside(at, ground, pitch) {
+            for way in beside(at, home, pitch) {
                 if kept_within(self.frame, self.fences.as_ref(), homes)(node, &way).is_err() {
                     continue;
                 }
@@ -131,20 +131,21 @@ impl Site {
     }
 }
 
-/// Down to the altitude of home; `None` for a vehicle that is almost down.
-fn column(at: Local, ground: Local) -> Option<Route> {
-    let down = Route::through([at, at.at_height(ground.up)]).ok()?;
+/// Down to the ground, wherever that is; `None` for a vehicle that is almost down at its home.
+fn column(at: Local, home: Local) -> Option<Route> {
+    let ground = ground_below(at, home);
+    let down = Route::through([at, ground]).ok()?;
     (at.up > ground.up + LOW).then_some(down)
 }
 
 /// Level to places beside and down from there, the nearest first.
-fn beside(at: Local, ground: Local, pitch: f64) -> impl Iterator<Item = Route> {
+fn beside(at: Local, home: Local, pitch: f64) -> impl Iterator<Item = Route> {
     (1..=DISTANCES).flat_map(move |distance| {
         (0..DIRECTIONS).filter_map(move |direction| {
             let course = std::f64::consts::TAU * f64::from(direction) / f64::from(DIRECTIONS);
             let far = pitch * f64::from(distance);
             let there = at.shifted(far * course.sin(), far * course.cos());
-            Route::through([at, there, there.at_height(ground.up)]).ok()
+            Route::through([at, there, ground_below(there, home)]).ok()
         })
     })
 }

@@ -57,6 +57,24 @@ fn one_that_waits_over_another_near_its_reserve_is_moved_to_clear_ground() {
     }
 }
 
+/// Its home is on a hill, and it waits beside that over a valley.
+#[test]
+fn one_that_waits_over_another_far_below_its_home_is_moved_to_clear_ground() {
+    let mut site = new();
+    let [mut a, mut parked] = holds_away_from_its_occupied_home();
+    (a.datum, parked.datum) = (40.0, 40.0);
+    let mut below = vehicle("below", 400.0, Desire::At(station(0.0, 80.0, 15.0)));
+    (below.at, below.up, below.activity) = ((0.0, 80.0), 15.0, Activity::Holding);
+    let mut vehicles = [a, parked, below];
+    for second in 0..10 {
+        update_at_reserve(&mut site, &vehicles, true, second);
+        vehicles[0].step(&site);
+    }
+    let (east, north) = vehicles[0].at;
+    assert!(east.hypot(north - 80.0) > 5.0, "{:?}", vehicles[0].at);
+    assert!(is_claimed(&site, vehicles[0].at), "down into the valley");
+}
+
 #[test]
 fn one_that_comes_near_its_reserve_on_the_way_to_its_station_turns_back() {
     turns_back(|site, _| site);

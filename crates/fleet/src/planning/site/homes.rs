@@ -125,22 +125,29 @@ impl Site {
     }
 
     /// Whether another holds or flies, or may, too near to the way down from `at` to `home`, where that of `node` is to land. One over its own
-    /// home that is far enough for a landing does not count: people chose both. Nor does one beside it that is no lower: that is left behind.
+    /// home that is far enough for a landing does not count: people chose both.
     pub(super) fn is_flown_below(&self, node: &NodeName, at: Local, home: Local) -> bool {
         let Ok(down) = Route::through([at, at.at_height(at.up.min(home.up))]) else {
             return false;
         };
-        let near = self.claims.fly_in_the_way(node, &Route::hold(at));
-        let below = self.claims.fly_in_the_way(node, &down);
         let counts = |other: &NodeName| {
-            let end = self.claims.end(other);
-            let apart = end.map_or(0.0, |end| end.over_ground(at));
-            let mut places = end.into_iter().chain(self.claims.last_seen(other)).peekable();
-            let is_lower = places.peek().is_none() || places.any(|place| place.up < at.up - ABOVE_HOME.1);
-            let is_beside = near.contains(other) && !is_lower;
-            !is_beside && (apart < self.pads_apart() || self.claims.reaches(other, ABOVE_HOME.0))
+            let apart = self.claims.end(other).map_or(0.0, |end| end.over_ground(at));
+            apart < self.pads_apart() || self.claims.reaches(other, ABOVE_HOME.0)
         };
-        below.iter().any(counts)
+        self.others_below(node, &down).iter().any(counts)
+    }
+
+    /// Others that hold or fly, or may, on the way `down`. One that is beside its begin and no lower than that is left behind.
+    pub(super) fn others_below(&self, node: &NodeName, down: &Route) -> Vec<NodeName> {
+        let at = down.start();
+        let beside = self.claims.fly_in_the_way(node, &Route::hold(at));
+        let is_lower = |other: &NodeName| {
+            let place = self.claims.last_seen(other);
+            place.is_none_or(|place| place.up < at.up - ABOVE_HOME.1)
+        };
+        let mut below = self.claims.fly_in_the_way(node, down);
+        below.retain(|other| is_lower(other) || !beside.contains(other));
+        below
     }
 
     /// Why the vehicle of `node`, on the ground at `pad`, does not take off beside another that is too near, in a clause.

@@ -11,7 +11,7 @@
 //!
 //! Must not: land anything; the agent decides that.
 
-use super::{Desire, Expected, Site, kept_within};
+use super::{ABOVE_HOME, Desire, Expected, Site, kept_within};
 use crate::airspace::{Doing, NotFit, Observation, Route, ground_below};
 use crate::safety::{may_fly, may_stop};
 use model::geo::Local;
@@ -63,13 +63,24 @@ impl Site {
             return false;
         };
         let home = self.home(report);
-        let is_home = home.is_some_and(|home| home.over_ground(observed.at) <= super::ABOVE_HOME.0);
+        let is_home = home.is_some_and(|home| home.over_ground(observed.at) <= ABOVE_HOME.0);
         let is_in_the_way = || match report.activity {
             Activity::LowBattery => !self.claims.in_the_way(node, way).is_empty(),
-            Activity::Landing | Activity::Failsafe => !self.claims.fly_in_the_way(node, way).is_empty(),
+            Activity::Landing | Activity::Failsafe => {
+                let below = self.others_below(node, way);
+                below.iter().any(|other| self.may_make_way(other))
+            }
             _ => false,
         };
         !is_home && is_in_the_way()
+    }
+
+    /// One that was not heard cannot, nor one that lands itself: its way ends straight below it.
+    fn may_make_way(&self, node: &NodeName) -> bool {
+        self.claims.last_seen(node).is_some_and(|at| {
+            let end = self.claims.end(node);
+            end.is_none_or(|end| end.over_ground(at) > ABOVE_HOME.0 || end.up >= at.up - ABOVE_HOME.1)
+        })
     }
 
     /// Stops vehicles near their reserve on the way to their stations: they are granted their way home from there.
@@ -94,7 +105,7 @@ impl Site {
         }
         let end = self.claims.end(node).filter(|_| self.claims.under_way(node));
         let places = end.zip(self.home(report));
-        places.is_some_and(|(end, home)| end.over_ground(home) > super::ABOVE_HOME.0)
+        places.is_some_and(|(end, home)| end.over_ground(home) > ABOVE_HOME.0)
     }
 
     /// Moves those that wait for their way home over others to where the ground below is clear.

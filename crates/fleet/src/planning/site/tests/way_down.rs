@@ -174,6 +174,25 @@ fn one_that_is_to_cross_below_another_stops_when_that_is_ordered_to_land_where_i
     }
 }
 
+#[test]
+fn those_that_land_side_by_side_or_beside_others_that_hold_endanger_nobody() {
+    for lands in [Desire::Nothing, Desire::At(station(9.5, 80.0, 20.0))] {
+        let mut site = new();
+        let mut vehicles = [vehicle("a", 200.0, Desire::Nothing), vehicle("b", 230.0, lands)];
+        // The wind has brought them half a meter nearer than they were granted.
+        for second in 0..4_u32 {
+            let sunk = 3.0 * f64::from(second);
+            (vehicles[0].at, vehicles[0].up, vehicles[0].activity) = ((0.0, 80.0), 20.0 - sunk, Activity::Landing);
+            (vehicles[1].at, vehicles[1].up, vehicles[1].activity) = ((9.5, 80.0), 20.0, Activity::Holding);
+            if lands == Desire::Nothing {
+                (vehicles[1].up, vehicles[1].activity) = (20.0 - 2.0 * sunk, Activity::Landing);
+            }
+            update(&mut site, &vehicles, second.into());
+            assert!(site.endangered().is_empty(), "second {second}: {:?}", site.endangered());
+        }
+    }
+}
+
 /// It comes near its reserve on the way to its station, where the site is another by then.
 fn turns_back(then: impl FnOnce(Site, u64) -> Site) {
     let mut site = new();

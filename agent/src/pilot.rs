@@ -536,8 +536,11 @@ impl Pilot {
     }
 
     /// Whether the message that was handed out last may still be written: a command may be overtaken while it waits for the disk, by what was
-    /// received since or by the age of the mode that it goes by.
+    /// received since or by the age of the mode that it goes by; or it has ended, as when its autopilot reboots.
     pub fn is_still_wanted(&self, now: Moment) -> bool {
+        if self.handed_out_command && self.outstanding.is_none() {
+            return false;
+        }
         let outstanding = self.outstanding.as_ref().filter(|_| self.handed_out_command);
         let Some(Purpose::Step(kind)) = outstanding.map(|o| o.purpose) else {
             return true;

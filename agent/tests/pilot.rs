@@ -394,6 +394,29 @@ fn a_command_that_waited_for_the_disk_is_not_written_against_a_pilot() {
 }
 
 #[test]
+fn a_command_that_waited_for_the_disk_is_not_written_to_an_autopilot_that_rebooted() {
+    let time = |pilot: &mut Pilot, time_boot_ms, ms| {
+        let time = SYSTEM_TIME_DATA {
+            time_boot_ms,
+            ..SYSTEM_TIME_DATA::default()
+        };
+        receive(pilot, MavMessage::SYSTEM_TIME(time), ms);
+    };
+    let mut pilot = px4_pilot();
+    px4_hovers(&mut pilot, 100);
+    time(&mut pilot, 12_000, 200);
+    assigned(&mut pilot, 1, HIGHER, 500);
+    let out = pilot.next(at(500), 0.0).unwrap();
+    assert_eq!(command(&out), Some(MavCmd::MAV_CMD_DO_REPOSITION));
+    assert!(pilot.is_still_wanted(at(600)));
+    for time_boot_ms in [100, 200] {
+        time(&mut pilot, time_boot_ms, 600);
+    }
+    assert!(!pilot.is_still_wanted(at(600)));
+    pilot.written(Written::No, at(600), 0.0);
+}
+
+#[test]
 fn a_line_that_loses_answers_and_every_second_heartbeat_delays_a_movement_only() {
     let mut pilot = px4_pilot();
     let mut moved = Vec::new();

@@ -6,13 +6,13 @@ use model::geo::{Local, NoPlace};
 use model::ids::NodeName;
 use model::report::Report;
 use model::route_order::RouteOrder;
+use model::station::Station;
 use model::time::Moment;
-use model::units::Meters;
 use model::vehicle::FlightTruth;
 use std::collections::BTreeMap;
 
-/// A vehicle that makes room does so within this many pitches of where it is.
-const MAKES_ROOM_WITHIN: f64 = 3.0;
+/// A vehicle that makes room, or has another place in its formation, moves no farther over ground than this many pitches.
+const LITTLE: f64 = 3.0;
 
 impl Site {
     /// Takes back routes that were not begun, where a vehicle that does not keep to its claim has come into the way, or nobody asks for them any
@@ -46,24 +46,27 @@ impl Site {
         }
     }
 
-    /// Whether it is to hold elsewhere than where its route leads: its station was edited, or another Drone is bound to its node. One of the leader
-    /// before leads to its station, or near by to make room for others.
+    /// Whether it is to hold elsewhere than where its route leads: its station was edited, or another Drone is bound to its node. Where a formation
+    /// moves it a little, it flies on from there. One of the leader before leads to its station, or near by to make room for others.
     fn is_for_another_station(&self, node: &NodeName, report: &Report, desire: Desire) -> bool {
-        let Desire::At(station) = desire else { return false };
-        if let Some(of) = self.granted_for.get(node) {
-            return !of.is_where(&station, Meters(WANDERS.0));
-        }
-        let local = |at, amsl| self.frame.local(at, amsl).ok();
-        let place = station.place();
-        let goal = report
-            .home
-            .and_then(|home| local(place.at, place.altitude.amsl(home.amsl)));
-        let at = report.position.and_then(|position| local(position.at, position.amsl));
-        let (Some(goal), Some(at), Some(end)) = (goal, at, self.claims.end(node)) else {
+        let (Desire::At(station), Some(home)) = (desire, report.home) else {
             return false;
         };
-        let leads_there = end.over_ground(goal) <= WANDERS.0 && (end.up - goal.up).abs() <= SAME_HOME;
-        !leads_there && end.over_ground(at) > MAKES_ROOM_WITHIN * self.claims.rules().pitch().horizontal.0
+        let local = |station: &Station| {
+            let place = station.place();
+            self.frame.local(place.at, place.altitude.amsl(home.amsl)).ok()
+        };
+        let reach = LITTLE * self.claims.rules().pitch().horizontal.0;
+        let at = |one: Local, goal: Local| one.over_ground(goal) <= reach && (one.up - goal.up).abs() <= SAME_HOME;
+        let Some(goal) = local(&station) else { return false };
+        if let Some(of) = self.granted_for.get(node) {
+            return local(of).is_none_or(|of| !at(of, goal));
+        }
+        let stands = report
+            .position
+            .and_then(|position| self.frame.local(position.at, position.amsl).ok());
+        let ends = stands.zip(self.claims.end(node));
+        ends.is_some_and(|(stands, end)| !at(end, goal) && end.over_ground(stands) > reach)
     }
 
     /// Whether a Geofence that came after the grant forbids `route`, however far home wanders.

@@ -331,6 +331,8 @@ fn take_off(s: &Situation<'_>, held: &Assignment, altitude: AltitudeAboveHome) -
     match s.vehicle.mode(s.now) {
         // Touched down, motors still on: the autopilot disarms by itself.
         Some(Mode::Land | Mode::Return | Mode::Mission) => rest(s.descending()),
+        // Also in a mode of ours: a person may hold it, or it has fallen.
+        Some(Mode::Station | Mode::Takeoff) if s.memory.armed_by_us() && has_flown(s, held) => rest(s.descending()),
         Some(Mode::Station | Mode::Takeoff) if s.memory.armed_by_us() && desired_now => {
             if held.routed && !s.home_counts() {
                 return rest(Activity::TakingOff);
@@ -341,6 +343,10 @@ fn take_off(s: &Situation<'_>, held: &Assignment, altitude: AltitudeAboveHome) -
         Some(Mode::Station | Mode::Takeoff) if s.memory.armed_by_us() => rest(Activity::Waiting),
         Some(Mode::Station | Mode::Takeoff | Mode::Foreign) | None => rest(Activity::HandsOff(HandsOff::ArmedByOther)),
     }
+}
+
+fn has_flown(s: &Situation<'_>, held: &Assignment) -> bool {
+    s.record.uid.as_ref() == Some(&held.uid) && s.record.stage != Stage::Fresh
 }
 
 fn in_the_air(s: &Situation<'_>, held: &Assignment, part: Airborne, altitude: AltitudeAboveHome) -> Verdict {
@@ -538,6 +544,7 @@ pub fn called_off(kind: StepKind, s: &Situation<'_>) -> bool {
     let has_come_home = s.near_reserve && held.is_some_and(|a| route::has_come_home(s, a));
     let unasked = match kind {
         StepKind::Arm | StepKind::AskReasons => s.wants_ground(),
+        StepKind::TakeOff if held.is_some_and(|a| has_flown(s, a)) => true,
         StepKind::TakeOff | StepKind::SetStation => s.wants_ground() || !s.led() || s.behind,
         StepKind::ChangeHeight | StepKind::FlyTo | StepKind::SetSpeed | StepKind::TurnTo | StepKind::FlyPlan => {
             s.wants_ground() || !s.led()

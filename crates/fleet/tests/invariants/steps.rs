@@ -90,7 +90,7 @@ fn memories() -> [(Memory, bool, bool); 3] {
     ]
 }
 
-fn records() -> [(FlightRecord, bool, bool); 4] {
+fn records() -> [(FlightRecord, bool, bool); 5] {
     let record = |stage, takeovers, killed| FlightRecord {
         uid: Some(uid("d")),
         stage,
@@ -98,8 +98,9 @@ fn records() -> [(FlightRecord, bool, bool); 4] {
         killed,
         ..FlightRecord::default()
     };
-    // Whether it may take off again, and whether somebody else has taken over.
+    // Whether it may be armed, and whether somebody else has taken over.
     [
+        (record(Stage::Fresh, 0, false), true, false),
         (record(Stage::Flown, 0, false), true, false),
         (record(Stage::Over, 0, false), false, false),
         (record(Stage::Flown, 0, true), false, false),
@@ -225,7 +226,8 @@ fn no_combination_of_circumstances_makes_a_step_that_an_invariant_forbids() {
                         shown.mode != Mode::Foreign || step == Step::SetStation,
                         "{situation:#?}"
                     );
-                    judge(&step, &around, shown, *under_way, *by_us, *may_fly);
+                    let fresh = record.stage == Stage::Fresh;
+                    judge(&step, &around, shown, (*under_way, *by_us), (*may_fly, fresh));
                     let leads_up = matches!(
                         kind,
                         StepKind::AskReasons | StepKind::SetStation | StepKind::Arm | StepKind::TakeOff
@@ -247,7 +249,13 @@ fn no_combination_of_circumstances_makes_a_step_that_an_invariant_forbids() {
     assert_eq!(never, of_routes, "kinds of steps that were never seen: {sent:?}");
 }
 
-fn judge(step: &Step, around: &Around, shown: &Shown, under_way: bool, by_us: bool, may_fly: bool) {
+fn judge(
+    step: &Step,
+    around: &Around,
+    shown: &Shown,
+    (under_way, by_us): (bool, bool),
+    (may_fly, fresh): (bool, bool),
+) {
     let up = around.desired == Some(true) && !around.terminating;
     let down = !shown.armed && shown.landed == Some(LandedState::OnGround);
     let on_ground = shown.landed == Some(LandedState::OnGround);
@@ -262,7 +270,7 @@ fn judge(step: &Step, around: &Around, shown: &Shown, under_way: bool, by_us: bo
         Step::TakeOff { altitude } => {
             assert!(altitude.0 > 9.9 && altitude.0 < 10.1);
             assert!(up && around.confirmed && !around.superseded);
-            assert!(shown.armed && on_ground && by_us && OURS.contains(&shown.mode));
+            assert!(shown.armed && on_ground && by_us && fresh && OURS.contains(&shown.mode));
         }
         Step::ChangeHeight { altitude, .. } => {
             assert!(altitude.0 > 9.9 && altitude.0 < 10.1);

@@ -207,6 +207,28 @@ fn the_mode_comes_first_then_arming_then_takeoff_then_holding() {
     assert_eq!(w.flying(Mode::Station).decide(), rest(Activity::Holding));
 }
 
+/// A person has caught it with his hands, or it has fallen or drifted down.
+#[test]
+fn a_vehicle_that_touches_down_in_a_mode_of_ours_is_not_lifted_off_again() {
+    for mode in [Mode::Station, Mode::Takeoff] {
+        let mut w = world(FLY).disarmed(Mode::Station);
+        w.memory.began(StepKind::Arm, w.now);
+        let on_ground = |w: World| w.vehicle(true, Some(LandedState::OnGround), mode, true);
+        let w = on_ground(w);
+        assert_eq!(w.kind(), Some(StepKind::TakeOff));
+        assert!(!called_off(StepKind::TakeOff, &w.situation()));
+        let w = on_ground(w.flying(mode).stage(Stage::Flown));
+        assert!(w.memory.armed_by_us());
+        assert_eq!(w.decide(), rest(Activity::Landing), "{mode:?}");
+        assert!(called_off(StepKind::TakeOff, &w.situation()), "nor again");
+        let ordered = World {
+            fence: world(GROUND).fence,
+            ..w
+        };
+        assert_eq!(ordered.kind(), Some(StepKind::Land));
+    }
+}
+
 #[test]
 fn a_takeoff_answered_failed_while_the_vehicle_climbs_is_a_climb() {
     let mut w = world(FLY).vehicle(true, Some(LandedState::TakingOff), Mode::Station, true);
@@ -606,7 +628,7 @@ proptest! {
             }
             Step::TakeOff { .. } => {
                 prop_assert_eq!(truth, FlightTruth::ArmedOnGround);
-                prop_assert!(w.memory.armed_by_us() && !w.terminating);
+                prop_assert!(w.memory.armed_by_us() && !w.terminating && w.record.stage == Stage::Fresh);
                 prop_assert!(w.confirmed && w.fence.highest_term == Term(3));
                 prop_assert_eq!(wanted, Some(FLY));
             }

@@ -875,9 +875,9 @@ impl Pilot {
         let down = self.situation(now).wants_ground();
         let mode = self.vehicle.mode(now);
         let record = record.watched(held, truth, mode, self.descent_sent(), down);
-        // In whichever mode: who has armed it flies it, and who has stopped its motors wants it down.
-        let stopped = self.memory.others_stop_it() && !record.killed;
-        let others = held.is_some() && (self.memory.others_take_off(&self.vehicle, now) || stopped);
+        // In whichever mode: who has armed it flies it, and who takes it on the ground wants it down.
+        let on_ground = self.memory.others_take_it_on_ground() && !record.killed;
+        let others = held.is_some() && (self.memory.others_take_off(&self.vehicle, now) || on_ground);
         let record = match others {
             true => record.commanded_by(held, InCommand::SomebodyElse),
             false => record,

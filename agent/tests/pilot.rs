@@ -278,6 +278,86 @@ fn a_vehicle_whose_motors_a_person_has_stopped_is_not_armed_again() {
     );
 }
 
+/// Ordered to arm at 0.9 s.
+fn ordered_to_arm() -> Pilot {
+    let mut pilot = pilot();
+    on_ground(&mut pilot, 100);
+    written(&mut pilot, 100);
+    assigned(&mut pilot, 1, FLY, 900);
+    on_ground(&mut pilot, 900);
+    assert!(armed_by(&written(&mut pilot, 900)));
+    pilot
+}
+
+/// The first HEARTBEAT after the arming is of after his stop.
+#[test]
+fn a_person_who_stops_the_motors_at_once_finds_them_stopped() {
+    let mut pilot = ordered_to_arm();
+    let ack = COMMAND_ACK_DATA {
+        command: ARM,
+        result: MavResult::MAV_RESULT_ACCEPTED,
+        ..COMMAND_ACK_DATA::default()
+    };
+    receive(&mut pilot, MavMessage::COMMAND_ACK(ack), 950);
+    for ms in (1500..120_000).step_by(500) {
+        on_ground(&mut pilot, ms);
+        assert_eq!(commands(&written(&mut pilot, ms)), [], "at {ms} ms");
+    }
+    let report = pilot.report(at(119_500));
+    assert_eq!(
+        (report.takeovers, report.activity),
+        (1, Activity::HandsOff(HandsOff::TakenOver))
+    );
+}
+
+/// He flips the switch of his transmitter while the propellers spool up; they stop by themselves after 10 s.
+#[test]
+fn a_vehicle_that_a_pilot_takes_before_liftoff_is_his() {
+    let stands = MavLandedState::MAV_LANDED_STATE_ON_GROUND;
+    let mut pilot = ordered_to_arm();
+    for ms in [1500, 2000] {
+        reports(&mut pilot, true, stands, GUIDED, ms);
+        written(&mut pilot, ms);
+    }
+    for ms in (2500..120_000).step_by(500) {
+        reports(&mut pilot, ms < 11_000, stands, LOITER, ms);
+        assert_eq!(commands(&written(&mut pilot, ms)), [], "at {ms} ms");
+    }
+    let report = pilot.report(at(119_500));
+    assert_eq!(
+        (report.takeovers, report.activity),
+        (1, Activity::HandsOff(HandsOff::TakenOver))
+    );
+}
+
+/// He tests its motors, and stands beside it.
+#[test]
+fn a_vehicle_rests_from_a_person_who_has_armed_it_on_the_ground() {
+    let stands = MavLandedState::MAV_LANDED_STATE_ON_GROUND;
+    let mut pilot = pilot();
+    for ms in (100..6000).step_by(500) {
+        on_ground(&mut pilot, ms);
+        written(&mut pilot, ms);
+    }
+    for ms in [6200, 6700, 7200] {
+        reports(&mut pilot, true, stands, GUIDED, ms);
+        written(&mut pilot, ms);
+    }
+    on_ground(&mut pilot, 7700);
+    assigned(&mut pilot, 1, FLY, 7700);
+    let mut armed_at = None;
+    for ms in (8000..90_000).step_by(500) {
+        on_ground(&mut pilot, ms);
+        let armed = armed_by(&written(&mut pilot, ms));
+        armed_at = armed_at.or(armed.then_some(ms));
+    }
+    assert!(
+        armed_at.is_some_and(|ms| (67_000..69_000).contains(&ms)),
+        "{armed_at:?}"
+    );
+    assert_eq!(pilot.state().record.takeovers, 0);
+}
+
 #[test]
 fn a_vehicle_whose_autopilot_asks_elsewhere_for_leave_to_arm_is_not_settled() {
     let mut pilot = pilot();

@@ -47,7 +47,7 @@ impl Pilot {
         }
         if let Some(ago) = self.others_flew(now) {
             let text = format!(
-                "somebody else flew it until a moment ago; it is armed again after {} s of quiet",
+                "somebody else flew or armed it until a moment ago; it is armed again after {} s of quiet",
                 self.rest.quiet.as_secs()
             );
             let since = Moment::at(now.since_epoch().saturating_sub(ago));

@@ -62,6 +62,9 @@ pub const ARM_MAY_SHOW_FOR: Duration = ARM_LIFE.saturating_add(Duration::from_se
 /// (ArduCopter's DISARM_DELAY, PX4's COM_DISARM_PRFLT). By its own clock, as it says it before the command and after the stop.
 const STOPPED_BY_OTHERS_WITHIN: Duration = Duration::from_secs(8);
 
+/// A HEARTBEAT that comes this long after an arm command was accepted is of after its arming.
+const ACCEPTED_SHOWS_WITHIN: Duration = Duration::from_millis(2500);
+
 /// A stop is judged by our clock where the autopilot says no later time (GLOBAL_POSITION_INT) within this one: before it may be armed again.
 const CLOCK_SAID_WITHIN: Duration = Duration::from_secs(3);
 
@@ -110,11 +113,11 @@ pub struct Memory {
     armed_by_us: bool,
     /// Its own clock as it was said last, time since boot.
     clock: Option<Duration>,
-    /// The arm command by which it is armed.
+    /// The arm command by which it is armed; `None`, too, once somebody else has chosen a mode of his own.
     armed_on: Option<ArmSent>,
     stopped: Option<Stopped>,
-    /// Somebody else has stopped its motors, which was not taken in yet.
-    stopped_by_others: bool,
+    /// Somebody else has taken it before it flew, which was not taken in yet.
+    taken_on_ground: bool,
     /// It was observed on the ground without a break since we sent an arm command.
     stays_down: bool,
     /// It had not rested long enough on the ground when it was heard again, or when the life of the agent before this one ended.
@@ -163,7 +166,7 @@ pub struct Memory {
     hovers_at_home: Option<(AltitudeAboveHome, Moment)>,
     armed_since: Option<Moment>,
     armed_at: Option<Moment>,
-    /// In the air in a flight that was not for us.
+    /// In the air in a flight that was not for us, or armed on the ground by somebody else.
     others_flew_at: Option<Moment>,
 }
 
@@ -205,6 +208,8 @@ struct ArmSent {
     may_show_until: Moment,
     /// The vehicle's clock.
     clock: Option<Duration>,
+    /// Since when it is accepted, and no HEARTBEAT has shown it.
+    accepted: Option<Moment>,
 }
 
 /// Motors were stopped soon after our arm command, by somebody or by a clock that runs faster than ours.
@@ -277,7 +282,9 @@ impl StepKind {
 
 impl Memory {
     pub fn due(&self, kind: StepKind, now: Moment) -> bool {
-        now >= self.tries[kind as usize].not_before
+        // First it is judged who has stopped it.
+        let may = kind != StepKind::Arm || self.stopped.is_none();
+        may && now >= self.tries[kind as usize].not_before
     }
 
     /// Failures in a row; in this flight for a step that ends a flight.
@@ -306,9 +313,10 @@ impl Memory {
         takes_off && !std::mem::replace(&mut self.others_counted, true)
     }
 
-    /// `true` once when somebody else has stopped the motors of a vehicle that we had just armed, before it flew.
-    pub const fn others_stop_it(&mut self) -> bool {
-        std::mem::replace(&mut self.stopped_by_others, false)
+    /// `true` once when somebody else has stopped the motors of a vehicle that we had just armed, or has chosen a mode of his own, before it
+    /// flew.
+    pub const fn others_take_it_on_ground(&mut self) -> bool {
+        std::mem::replace(&mut self.taken_on_ground, false)
     }
 
     /// Whether the assignment or the agent's shutdown asked for the present or last landing.
@@ -384,9 +392,15 @@ impl Memory {
         }
     }
 
-    /// Takes in a flight that is not ours: the vehicle serves no Drone and was not armed by us.
+    /// Takes in a flight that is not ours: the vehicle serves no Drone and was not armed by us. Who arms it and does not fly it is at the
+    /// vehicle as well.
     pub fn watch_others(&mut self, serves: bool, vehicle: &Vehicle, now: Moment) {
-        if !serves && !self.armed_by_us && matches!(vehicle.truth(now), FlightTruth::Airborne(_)) {
+        let theirs = match vehicle.truth(now) {
+            FlightTruth::Airborne(_) => !serves && !self.armed_by_us,
+            FlightTruth::ArmedOnGround => self.armed_by_others && !self.others_counted,
+            FlightTruth::Disarmed | FlightTruth::Unknown(_) => false,
+        };
+        if theirs {
             self.others_flew_at = Some(now);
         }
     }
@@ -571,6 +585,7 @@ impl Memory {
                     at: now,
                     may_show_until: now.plus(ARM_MAY_SHOW_FOR),
                     clock: self.clock,
+                    accepted: None,
                 });
                 self.land_sent = None;
                 self.stays_down = true;
@@ -658,6 +673,9 @@ impl Memory {
         if kind == StepKind::Arm && matches!(outcome, Outcome::Refused { .. } | Outcome::NotSent) {
             self.arm = None;
         }
+        if let Some(arm) = self.arm.as_mut().filter(|_| kind == StepKind::Arm) {
+            arm.accepted = (*outcome == Outcome::Accepted).then_some(now);
+        }
     }
 
     /// Whether the last messages say that it is on the ground, with no silence before or after them in which it may have flown.
@@ -720,6 +738,12 @@ impl Memory {
                 self.arm = None;
             }
             self.armed_by_others |= arms && !self.armed_by_us;
+            let stands = self.stays_down && vehicle.truth(now) == FlightTruth::ArmedOnGround;
+            // What he does after that is no other takeover.
+            if stands && vehicle.mode(now) == Some(Mode::Foreign) && self.armed_by_us && self.armed_on.take().is_some()
+            {
+                self.taken_on_ground = true;
+            }
             if matches!(vehicle.truth(now), FlightTruth::Airborne(_)) {
                 self.tries[StepKind::Arm as usize].failures = 0;
                 // A land command without a landing: the next landing is somebody else's.
@@ -759,11 +783,15 @@ impl Memory {
         ] {
             self.tries[kind as usize] = Tries::default();
         }
-        if self.armed_by_us {
-            self.armed_by_us = false;
-            let ordered = self.armed_on.take();
+        let was_ours = std::mem::take(&mut self.armed_by_us);
+        let armed_on = if was_ours {
+            self.armed_on.take()
+        } else {
+            self.take_unshown(beat.at)
+        };
+        if was_ours || armed_on.is_some() {
             let ordered =
-                ordered.filter(|arm| beat.at.since(arm.at) <= STOPPED_BY_OTHERS_WITHIN && !self.landing_ours());
+                armed_on.filter(|arm| beat.at.since(arm.at) <= STOPPED_BY_OTHERS_WITHIN && !self.landing_ours());
             self.stopped = ordered.map(|arm| Stopped {
                 at: beat.at,
                 ordered: arm.clock,
@@ -779,6 +807,14 @@ impl Memory {
         }
     }
 
+    /// The arm command that was accepted before this HEARTBEAT of a disarmed vehicle was made, and that none has shown: somebody was quicker.
+    fn take_unshown(&mut self, beat: Moment) -> Option<ArmSent> {
+        let arm = self.arm.as_mut()?;
+        arm.accepted.filter(|at| beat.since(*at) > ACCEPTED_SHOWS_WITHIN)?;
+        arm.accepted = None;
+        Some(*arm)
+    }
+
     /// Judges a stop of the motors once the vehicle has said a time of after it.
     fn judge_stop(&mut self, vehicle: &Vehicle, now: Moment) {
         let Some(stopped) = self.stopped else { return };
@@ -789,6 +825,6 @@ impl Memory {
             (Some(_) | None, _) => Duration::ZERO,
         };
         self.stopped = None;
-        self.stopped_by_others = self.stays_down && took <= STOPPED_BY_OTHERS_WITHIN;
+        self.taken_on_ground = self.stays_down && took <= STOPPED_BY_OTHERS_WITHIN;
     }
 }

@@ -1,6 +1,6 @@
 //! Silences of a vehicle on the ground: whether it may have flown meanwhile.
 
-use crate::flight::memory::{Memory, StepKind};
+use crate::flight::memory::{Memory, Outcome, StepKind};
 use crate::flight_record::FlightRecord;
 use model::time::{Moment, Sighting};
 use model::vehicle::{FlightTruth, Heartbeat, LandedState, Mode, ModeReport, Vehicle};
@@ -118,8 +118,8 @@ fn stopped(events: &[Event]) -> bool {
             Err(kind) => memory.began(*kind, at(*ms)),
         }
     }
-    let stopped = memory.others_stop_it();
-    assert!(!memory.others_stop_it(), "once");
+    let stopped = memory.others_take_it_on_ground();
+    assert!(!memory.others_take_it_on_ground(), "once");
     stopped
 }
 
@@ -156,11 +156,107 @@ fn an_autopilot_whose_clock_runs_faster_has_waited_as_long_by_that() {
         memory.began(StepKind::Arm, at(1000));
         says(&mut memory, true, 1500, 101);
         says(&mut memory, false, 2000, 101);
-        assert!(!memory.others_stop_it(), "its clock is of before");
+        assert!(!memory.others_take_it_on_ground(), "its clock is of before");
         says(&mut memory, false, 5000, 101);
-        assert!(!memory.others_stop_it());
+        assert!(!memory.others_take_it_on_ground());
+        assert!(!memory.due(StepKind::Arm, at(5000)), "first that is judged");
         says(&mut memory, false, 5100, after.unwrap_or(101));
-        assert_eq!(memory.others_stop_it(), others, "{after:?}");
-        assert!(!memory.others_stop_it(), "once");
+        assert_eq!(memory.others_take_it_on_ground(), others, "{after:?}");
+        assert!(!memory.others_take_it_on_ground(), "once");
     }
+}
+
+/// Between two HEARTBEATs, or one of the two is lost.
+#[test]
+fn a_person_who_is_quicker_than_a_heartbeat_has_stopped_its_motors_too() {
+    let refused = Outcome::Refused {
+        result: "FAILED".to_owned(),
+    };
+    let once_a_second: Vec<u64> = (2000..30_000).step_by(1000).collect();
+    for (outcome, beats, noticed) in [
+        (Outcome::Accepted, once_a_second.clone(), Some(4000)),
+        // By then its autopilot has stopped them.
+        (Outcome::Accepted, vec![12_000], None),
+        (Outcome::NoAnswer, once_a_second.clone(), None),
+        (refused, once_a_second, None),
+    ] {
+        let mut memory = Memory::default();
+        reports(&mut memory, false, LandedState::OnGround, 1000);
+        memory.began(StepKind::Arm, at(1000));
+        memory.ended(StepKind::Arm, &outcome, at(1100), 0.0);
+        let mut taken = Vec::new();
+        for ms in beats {
+            reports(&mut memory, false, LandedState::OnGround, ms);
+            taken.extend(memory.others_take_it_on_ground().then_some(ms));
+        }
+        assert_eq!(taken, noticed.into_iter().collect::<Vec<u64>>(), "{outcome:?}");
+    }
+}
+
+/// It stands in this mode.
+fn stands(memory: &mut Memory, armed: bool, mode: Mode, ms: u64) -> Vehicle {
+    let mode = ModeReport {
+        mode,
+        label: String::new(),
+    };
+    let vehicle = Vehicle {
+        heartbeat: Some(Sighting::new(Heartbeat { armed, mode }, at(ms))),
+        landed: Some(Sighting::new(Some(LandedState::OnGround), at(ms))),
+        ..Vehicle::default()
+    };
+    memory.observe(&vehicle, at(ms));
+    vehicle
+}
+
+/// It spools up for three seconds before it lifts off.
+#[test]
+fn a_pilot_who_changes_the_mode_before_liftoff_has_taken_over_once() {
+    // A mission that is not ours is somebody else's.
+    for theirs in [Mode::Foreign, Mode::Mission] {
+        for stops_at in [4000, 11_000] {
+            let mut memory = Memory::default();
+            stands(&mut memory, false, Mode::Station, 1000);
+            memory.began(StepKind::Arm, at(1000));
+            stands(&mut memory, true, Mode::Station, 2000);
+            assert!(!memory.others_take_it_on_ground());
+            for ms in (3000..stops_at).step_by(1000) {
+                stands(&mut memory, true, theirs, ms);
+                assert_eq!(memory.others_take_it_on_ground(), ms == 3000, "{theirs:?} at {ms} ms");
+            }
+            stands(&mut memory, false, theirs, stops_at);
+            assert!(!memory.others_take_it_on_ground(), "one takeover, at {stops_at} ms");
+        }
+    }
+    for ours in [Mode::Station, Mode::Takeoff, Mode::Land, Mode::Return] {
+        let mut memory = Memory::default();
+        memory.began(StepKind::Arm, at(1000));
+        stands(&mut memory, true, ours, 2000);
+        assert!(!memory.others_take_it_on_ground(), "{ours:?}");
+    }
+    let mut memory = Memory::default();
+    stands(&mut memory, true, Mode::Foreign, 2000);
+    assert!(!memory.others_take_it_on_ground(), "it is not ours to be taken");
+}
+
+/// He tests its motors, and stands beside it.
+#[test]
+fn a_vehicle_rests_from_who_arms_it_on_the_ground_as_from_who_flies_it() {
+    let mut memory = Memory::default();
+    for ms in (1000..8000).step_by(1000) {
+        let vehicle = stands(&mut memory, false, Mode::Station, ms);
+        memory.watch_others(true, &vehicle, at(ms));
+    }
+    assert_eq!(memory.since_others_flew(at(8000)), None);
+    for ms in [8000, 9000] {
+        let vehicle = stands(&mut memory, true, Mode::Station, ms);
+        memory.watch_others(true, &vehicle, at(ms));
+    }
+    let vehicle = stands(&mut memory, false, Mode::Station, 10_000);
+    memory.watch_others(true, &vehicle, at(10_000));
+    assert_eq!(memory.since_others_flew(at(10_000)), Some(Duration::from_secs(1)));
+    let mut ours = Memory::default();
+    ours.began(StepKind::Arm, at(1000));
+    let vehicle = stands(&mut ours, true, Mode::Station, 2000);
+    ours.watch_others(true, &vehicle, at(2000));
+    assert_eq!(ours.since_others_flew(at(2000)), None);
 }

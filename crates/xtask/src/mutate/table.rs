@@ -894,8 +894,8 @@ pub const MUTATIONS: &[Mutation] = &[
         invariant: 1,
         name: "arms again what a person has just disarmed",
         file: "crates/fleet/src/flight/memory.rs",
-        find: "self.stopped_by_others = self.stays_down && took <= STOPPED_BY_OTHERS_WITHIN;",
-        replace: "self.stopped_by_others = false && self.stays_down && took <= STOPPED_BY_OTHERS_WITHIN;",
+        find: "self.taken_on_ground = self.stays_down && took <= STOPPED_BY_OTHERS_WITHIN;",
+        replace: "self.taken_on_ground = false && self.stays_down && took <= STOPPED_BY_OTHERS_WITHIN;",
         tests: FLEET,
     },
     Mutation {

@@ -23,7 +23,7 @@ use crate::state_file::State;
 use crate::streams::{Needed, Request, Streams};
 use fleet::flight::battery::{Gauge, NearReserve};
 use fleet::flight::battery_doubt::Doubts;
-use fleet::flight::converge::{Situation, Step, called_off, converge, waits_for_heartbeat};
+use fleet::flight::converge::{Situation, Step, called_off, converge, still_arms, waits_for_heartbeat};
 use fleet::flight::lending::{Lending, Program};
 use fleet::flight::memory::{Following, Memory, Outcome, StepKind};
 use fleet::flight::preflight::clearance;
@@ -545,7 +545,8 @@ impl Pilot {
         let Some(Purpose::Step(kind)) = outstanding.map(|o| o.purpose) else {
             return true;
         };
-        !called_off(kind, &self.situation(now)) && !self.waits(now)
+        let still = kind != StepKind::Arm || still_arms(&self.situation(now));
+        still && !called_off(kind, &self.situation(now)) && !self.waits(now)
     }
 
     fn situation(&self, now: Moment) -> Situation<'_> {

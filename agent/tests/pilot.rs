@@ -473,6 +473,31 @@ fn a_command_that_waited_for_the_disk_is_not_written_against_a_pilot() {
     }
 }
 
+/// A person has changed its mode, has armed it, or switches it off; or nothing is heard of it.
+#[test]
+fn an_arm_command_that_waited_for_the_disk_is_written_only_if_it_would_be_decided_again() {
+    for (heard, ms, is_wanted) in [
+        (None, 1000, true),
+        (Some((false, GUIDED)), 1800, true),
+        (Some((false, LOITER)), 1800, false),
+        (Some((true, GUIDED)), 1800, false),
+        (None, 3000, false),
+    ] {
+        let mut pilot = pilot();
+        on_ground(&mut pilot, 100);
+        written(&mut pilot, 100);
+        assigned(&mut pilot, 1, FLY, 900);
+        on_ground(&mut pilot, 900);
+        while pilot.next(at(900), 0.0).unwrap().permit.is_none() {
+            pilot.written(Written::Yes, at(900), 0.0);
+        }
+        if let Some((armed, mode)) = heard {
+            reports(&mut pilot, armed, DOWN, mode, ms);
+        }
+        assert_eq!(pilot.is_still_wanted(at(ms)), is_wanted, "{heard:?} after {ms} ms");
+    }
+}
+
 #[test]
 fn a_command_that_waited_for_the_disk_is_not_written_to_an_autopilot_that_rebooted() {
     let time = |pilot: &mut Pilot, time_boot_ms, ms| {

@@ -284,38 +284,47 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
                 Activity::Arming
             })
         }
-        Some(true) => {
-            let question = ArmQuestion {
-                vehicle: s.vehicle,
-                held: Some(held),
-                highest_term: s.fence.highest_term,
-                confirmed: s.confirmed,
-                behind: s.behind,
-                battery: s.battery.latest,
-                preflight: s.preflight,
-                rules: s.rules,
-                ground_latch: s.fence.ground_latch,
-                record: s.record,
-                stands_down: s.stands_down,
-                terminating: s.terminating,
-                since_armed: s.memory.since_armed(s.now),
-                since_unrested: s.memory.since_unrested(s.now),
-                since_others_flew: s.memory.since_others_flew(s.now),
-                rest: s.rest,
-                now: s.now,
-            };
-            match may_arm(&question) {
-                Ok(permit) => Verdict {
-                    step: Step::Arm(permit),
-                    activity: Activity::Arming,
-                },
-                Err(NoArm::LowBattery | NoArm::Preflight | NoArm::Rules | NoArm::OthersFlew | NoArm::HomeElsewhere) => {
-                    rest(Activity::NotArmable)
-                }
-                Err(_) => rest(Activity::Waiting),
+        Some(true) => match may_arm(&arm_question(s, held)) {
+            Ok(permit) => Verdict {
+                step: Step::Arm(permit),
+                activity: Activity::Arming,
+            },
+            Err(NoArm::LowBattery | NoArm::Preflight | NoArm::Rules | NoArm::OthersFlew | NoArm::HomeElsewhere) => {
+                rest(Activity::NotArmable)
             }
-        }
+            Err(_) => rest(Activity::Waiting),
+        },
     }
+}
+
+fn arm_question<'a>(s: &Situation<'a>, held: &'a Assignment) -> ArmQuestion<'a> {
+    ArmQuestion {
+        vehicle: s.vehicle,
+        held: Some(held),
+        highest_term: s.fence.highest_term,
+        confirmed: s.confirmed,
+        behind: s.behind,
+        battery: s.battery.latest,
+        preflight: s.preflight,
+        rules: s.rules,
+        ground_latch: s.fence.ground_latch,
+        record: s.record,
+        stands_down: s.stands_down,
+        terminating: s.terminating,
+        since_armed: s.memory.since_armed(s.now),
+        since_unrested: s.memory.since_unrested(s.now),
+        since_others_flew: s.memory.since_others_flew(s.now),
+        rest: s.rest,
+        now: s.now,
+    }
+}
+
+/// Whether an arm command that was decided a moment ago, and is not written yet, would be decided again: it waits for the disk, and what it
+/// goes by is observed meanwhile.
+pub fn still_arms(s: &Situation<'_>) -> bool {
+    let held = s.fence.held.as_ref();
+    let may = held.is_some_and(|held| may_arm(&arm_question(s, held)).is_ok());
+    may && s.vehicle.mode(s.now) == Some(Mode::Station) && s.plan != PlanStage::Preparing
 }
 
 fn take_off(s: &Situation<'_>, held: &Assignment, altitude: AltitudeAboveHome) -> Verdict {

@@ -269,6 +269,34 @@ fn a_refused_arm_is_tried_again_with_a_capped_back_off() {
 }
 
 #[test]
+fn an_arm_command_that_is_not_written_yet_is_still_one_only_while_it_may_be_decided() {
+    let decided = || {
+        let mut w = world(FLY).disarmed(Mode::Station);
+        assert_eq!(w.kind(), Some(StepKind::Arm));
+        w.memory.began(StepKind::Arm, w.now);
+        w.now = w.now.plus(Duration::from_millis(900));
+        w
+    };
+    assert!(still_arms(&decided().situation()));
+    let heard = |armed, landed, mode, ready| still_arms(&decided().vehicle(armed, landed, mode, ready).situation());
+    let down = Some(LandedState::OnGround);
+    assert!(heard(false, down, Mode::Station, true));
+    assert!(!heard(false, down, Mode::Foreign, true), "a pilot has it");
+    assert!(!heard(true, down, Mode::Station, true), "somebody has armed it");
+    assert!(
+        !heard(false, down, Mode::Station, false),
+        "its checks do not pass any more"
+    );
+    assert!(!heard(false, Some(LandedState::InAir), Mode::Station, true));
+    let mut unheard = decided();
+    unheard.now = unheard.now.plus(Duration::from_millis(1200));
+    assert!(!still_arms(&unheard.situation()));
+    let mut lost = decided();
+    lost.confirmed = false;
+    assert!(!still_arms(&lost.situation()));
+}
+
+#[test]
 fn an_arming_that_leads_to_no_flight_counts_as_a_failure() {
     let mut w = world(FLY).disarmed(Mode::Station);
     w.memory.began(StepKind::Arm, w.now);

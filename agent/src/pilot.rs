@@ -617,14 +617,15 @@ impl Pilot {
         if kind == StepKind::TakeOff {
             self.state.record = self.state.record.lifting();
         }
+        if kind == StepKind::Arm {
+            self.armed_in_this_life = true;
+            self.state.record = self.state.record.arming();
+        }
         self.commands_plan(&step, now);
         // The agent that serves the vehicle after us must know that its descent is ours.
         self.observe(now);
         let permit = match step {
-            Step::Arm(permit) => {
-                self.armed_in_this_life = true;
-                Some(permit)
-            }
+            Step::Arm(permit) => Some(permit),
             Step::AskReasons => {
                 self.normalizer.asked_for_checks();
                 None
@@ -871,6 +872,8 @@ impl Pilot {
         let record = self.state.record.identified(held, &self.vehicle);
         let landing_ours = self.memory.landing_ours();
         let late = self.memory.may_be_late(now) && !landing_ours;
+        let is_open = self.memory.is_arming_open(now);
+        let record = record.after_arming(truth, self.armed_in_this_life, is_open);
         let record = record.after_takeoff(truth, self.memory.stayed_down(), late);
         let record: FlightRecord = record.observed(held, truth, landing_ours);
         let down = self.situation(now).wants_ground();

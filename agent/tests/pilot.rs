@@ -330,6 +330,24 @@ fn a_vehicle_that_a_pilot_takes_before_liftoff_is_his() {
     );
 }
 
+/// The current of the motors resets its computer.
+#[test]
+fn an_arm_command_that_the_agent_did_not_survive_is_not_repeated_by_the_next() {
+    let stands = MavLandedState::MAV_LANDED_STATE_ON_GROUND;
+    let before = ordered_to_arm();
+    let mut pilot = next_life(&before, 2000);
+    for ms in (2500..90_000).step_by(500) {
+        reports(&mut pilot, ms < 10_000, stands, GUIDED, ms);
+        if ms == 3000 {
+            assigned(&mut pilot, 1, FLY, ms);
+        }
+        assert_eq!(commands(&written(&mut pilot, ms)), [], "at {ms} ms");
+    }
+    let report = pilot.report(at(89_500));
+    assert_eq!(report.activity, Activity::HandsOff(HandsOff::FlightOver));
+    assert!(report.stand_down.is_some());
+}
+
 /// He tests its motors, and stands beside it.
 #[test]
 fn a_vehicle_rests_from_a_person_who_has_armed_it_on_the_ground() {

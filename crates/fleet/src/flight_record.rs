@@ -9,6 +9,9 @@
 //! A takeoff that was commanded counts like an observed flight once the vehicle is disarmed, unless it was observed all the time that the
 //! vehicle stayed on the ground: the line, the agent or its computer may fail at the moment at which the motors draw most.
 //!
+//! An arm command that an earlier life of the agent has sent counts like a flight, too: the vehicle may have stood with its motors on, and a
+//! person may have stopped them.
+//!
 //! To wait on the ground (a drain, a cordon, a takeoff slot) is no ground order: what is over stays over.
 
 use model::assignment::{Assignment, Desired, GroundedWhy};
@@ -38,6 +41,9 @@ pub struct FlightRecord {
     /// A takeoff was commanded, and the vehicle was not observed disarmed since. It is on the disk before the command is sent, so that a
     /// flight that nobody observes is not forgotten.
     pub lifts: bool,
+    /// An arm command was handed out, and what came of it was not observed. It is on the disk before the command is sent, so that the next life
+    /// of the agent does not repeat what this one may not have survived.
+    pub arms: bool,
     /// How often somebody else has taken over in flight. Never below what the Drone was ordered to go on after, so that
     /// nobody can agree to takeovers that are still to come.
     pub takeovers: u32,
@@ -78,6 +84,34 @@ impl FlightRecord {
             stage,
             diversion,
             ..before
+        }
+    }
+
+    /// The record before an arm command is sent.
+    pub fn arming(&self) -> Self {
+        Self {
+            arms: true,
+            ..self.clone()
+        }
+    }
+
+    /// The record after the vehicle was observed in `truth`, as far as an arm command that was handed out before is concerned. `ours` is whether
+    /// this life of the agent has handed out one, and `is_open` whether it may still take effect, or was not sent yet. Call it before
+    /// [`Self::observed`].
+    pub fn after_arming(&self, truth: FlightTruth, ours: bool, is_open: bool) -> Self {
+        let ends = match truth {
+            FlightTruth::Airborne(_) => true,
+            FlightTruth::Disarmed => !is_open,
+            FlightTruth::ArmedOnGround | FlightTruth::Unknown(_) => false,
+        };
+        if !self.arms || !ends {
+            return self.clone();
+        }
+        let armed_unseen = truth == FlightTruth::Disarmed && !ours && self.stage == Stage::Fresh;
+        Self {
+            stage: if armed_unseen { Stage::Flown } else { self.stage },
+            arms: false,
+            ..self.clone()
         }
     }
 
@@ -352,6 +386,50 @@ mod tests {
         let lifting = FlightRecord::default().lifting();
         assert!(lifting.after_takeoff(down, true, true).lifts);
         assert!(!lifting.after_takeoff(down, true, false).lifts);
+    }
+
+    #[test]
+    fn an_arming_that_the_agent_did_not_survive_is_not_repeated() {
+        let altitude = model::units::AltitudeAboveHome(10.0);
+        let fly = Desired::Flying { altitude };
+        let after = |desired, truths: &[FlightTruth], ours, is_open| {
+            let held = assigned(desired);
+            let armed = FlightRecord::default()
+                .observed(Some(&held), FlightTruth::Disarmed, false)
+                .arming();
+            let end = truths.iter().fold(armed, |record, truth| {
+                let record = record.after_arming(*truth, ours, is_open);
+                record.observed(Some(&held), *truth, false)
+            });
+            (end.stage, end.arms)
+        };
+        let (down, armed) = (FlightTruth::Disarmed, FlightTruth::ArmedOnGround);
+        let gone = FlightTruth::Unknown(model::vehicle::WhyUnknown::LinkLost);
+        let up = FlightTruth::Airborne(Airborne::TakingOff);
+        let over = (Stage::Over, false);
+        assert_eq!(after(fly, &[gone, down], false, false), over);
+        assert_eq!(after(fly, &[armed, down], false, false), over);
+        assert_eq!(
+            after(fly, &[armed], false, false),
+            (Stage::Fresh, true),
+            "not known yet"
+        );
+        // The life that has sent it knows what came of it.
+        assert_eq!(
+            after(fly, &[down], true, false),
+            (Stage::Fresh, false),
+            "it was refused"
+        );
+        assert_eq!(
+            after(fly, &[down], true, true),
+            (Stage::Fresh, true),
+            "it may still arm"
+        );
+        assert_eq!(after(fly, &[armed, up], true, false), (Stage::Flown, false));
+        let ordered = Desired::Grounded {
+            why: GroundedWhy::Ordered,
+        };
+        assert_eq!(after(ordered, &[down], false, false), (Stage::Fresh, false));
     }
 
     #[test]

@@ -110,6 +110,8 @@ struct Tries {
 pub struct Memory {
     tries: [Tries; STEP_KINDS],
     arm: Option<ArmSent>,
+    /// The last arm command was not sent.
+    arm_unsent: bool,
     armed_by_us: bool,
     /// Its own clock as it was said last, time since boot.
     clock: Option<Duration>,
@@ -295,6 +297,11 @@ impl Memory {
     /// Whether an arm command of ours may still have armed the vehicle.
     pub fn arm_under_way(&self, now: Moment) -> bool {
         self.arm.is_some_and(|arm| now <= arm.may_show_until)
+    }
+
+    /// Whether one may still have armed it, or was handed out and not sent, and is to be again.
+    pub fn is_arming_open(&self, now: Moment) -> bool {
+        self.arm_unsent || self.arm_under_way(now)
     }
 
     /// On a command of ours, and not disarmed since.
@@ -672,6 +679,9 @@ impl Memory {
         }
         if kind == StepKind::Arm && matches!(outcome, Outcome::Refused { .. } | Outcome::NotSent) {
             self.arm = None;
+        }
+        if kind == StepKind::Arm {
+            self.arm_unsent = *outcome == Outcome::NotSent;
         }
         if let Some(arm) = self.arm.as_mut().filter(|_| kind == StepKind::Arm) {
             arm.accepted = (*outcome == Outcome::Accepted).then_some(now);

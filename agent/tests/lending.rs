@@ -116,6 +116,11 @@ impl World {
     fn flies(&mut self, custom_mode: u32, north: f64, speed: f64) {
         let armed = MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED;
         let beat = alone::beat(self.stack.autopilot, custom_mode, armed);
+        self.receive(MavMessage::HEARTBEAT(beat));
+        self.is_there(north, speed);
+    }
+
+    fn is_there(&mut self, north: f64, speed: f64) {
         let landed = EXTENDED_SYS_STATE_DATA {
             landed_state: MavLandedState::MAV_LANDED_STATE_IN_AIR,
             ..EXTENDED_SYS_STATE_DATA::default()
@@ -136,7 +141,6 @@ impl World {
             hdg: 0,
             ..GLOBAL_POSITION_INT_DATA::default()
         };
-        self.receive(MavMessage::HEARTBEAT(beat));
         self.receive(MavMessage::EXTENDED_SYS_STATE(landed));
         self.receive(MavMessage::GLOBAL_POSITION_INT(position));
     }
@@ -255,6 +259,32 @@ fn a_program_flies_and_its_vehicle_is_stopped_where_it_is_when_it_falls_silent()
         w.passes();
         assert!(!w.pilot.passes_program());
     }
+}
+
+/// A stop takes a PX4 out of any mode, so it waits until that is known to be of now; HEARTBEATs are lost meanwhile.
+#[test]
+fn the_mode_that_a_stop_waits_for_is_asked_for() {
+    let mut w = World::new(PX4);
+    w.flown(0.0, 0.0);
+    let mut sent = Vec::new();
+    for tenths in 0..25 {
+        if tenths < 8 {
+            w.program_says(true);
+        }
+        w.is_there(0.0, 0.0);
+        sent.extend(w.passes());
+    }
+    assert!(matches!(w.shown(), Some(Lent::TakenBack(_))), "{:?}", w.shown());
+    let asks = |out: &&Outgoing| match &out.message {
+        MavMessage::COMMAND_LONG(m) => m.command == MavCmd::MAV_CMD_REQUEST_MESSAGE && m.param1 < 0.5,
+        _ => false,
+    };
+    assert_eq!(
+        (commands(&sent, &[STOP]), sent.iter().filter(asks).count()),
+        (vec![], 1)
+    );
+    w.flies(PX4.programs, 0.0, 0.0);
+    assert_eq!(commands(&w.passes(), &[STOP]), [STOP]);
 }
 
 #[test]

@@ -2,7 +2,10 @@
 
 use super::Pilot;
 use crate::gcs::lease::Volume;
+use crate::streams::Needed;
+use fleet::flight::converge::waits_for_heartbeat;
 use fleet::flight::lending::{Program, Question, flies_on};
+use fleet::flight::memory::StepKind;
 use model::lent::Lent;
 use model::time::Moment;
 use model::vehicle::{FlightTruth, OFFBOARD};
@@ -79,6 +82,10 @@ impl Pilot {
             self.state.stops_in = held.and_then(|held| held.route.clone());
             self.state.fence = self.state.fence.without_route();
             self.memory.take_back(now);
+            // PX4 acts by itself a second after the last set-point.
+            if waits_for_heartbeat(StepKind::Stop, &self.situation(now)) {
+                self.streams.hurry(Needed::BeatNow);
+            }
         }
     }
 

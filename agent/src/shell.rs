@@ -17,12 +17,13 @@ use model::kill::KillOrder;
 use model::logs::upload::Uploads;
 use model::report::{LinkQuality, Report};
 use model::time::Moment;
+use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 use tokio_util::sync::CancellationToken;
 use traces::Traces;
 use tracing::{Instrument, error, info, warn};
@@ -38,6 +39,8 @@ const KILL_WITHIN: Duration = Duration::from_millis(500);
 const WRITES_AT_MOST: usize = 8;
 /// Most events taken before something is written.
 const EVENTS_AT_MOST: usize = 63;
+/// Most words of the coordinator that are taken while the disk is waited for.
+const WORDS_AT_MOST: usize = 64;
 
 #[derive(Debug)]
 pub struct Wiring {
@@ -94,6 +97,8 @@ struct Shell {
     /// What is known to be on the disk: nothing, after a writing that failed and until one succeeds.
     saved: Option<State>,
     saving: Option<(JoinHandle<io::Result<()>>, State)>,
+    /// What the coordinator said while the disk was waited for, in its order.
+    waiting: VecDeque<FromUplink>,
     save_failed_at: Option<Moment>,
     reported: Option<(Report, Moment)>,
     ending_since: Option<Moment>,
@@ -125,6 +130,7 @@ pub async fn fly(mut pilot: Pilot, wiring: Wiring, store: Arc<Store>, farewell: 
         store,
         saved,
         saving: None,
+        waiting: VecDeque::new(),
         save_failed_at,
         reported: None,
         ending_since: None,
@@ -160,6 +166,11 @@ const fn waits_for_disk(failed_before: bool) -> Duration {
     if failed_before { Duration::ZERO } else { SAVE_WITHIN }
 }
 
+/// What came while an arm command waited for the disk may be an order to stay on the ground; it is decided again after that.
+const fn gives_way(arms: bool, waiting: usize) -> bool {
+    arms && waiting > 0
+}
+
 const fn quality(counters: CounterSnapshot) -> LinkQuality {
     LinkQuality {
         frames: counters.frames,
@@ -179,25 +190,28 @@ impl Shell {
         let mut spans = DroneSpan::default();
         loop {
             let ending = self.ending_since.is_some();
-            let wake = tokio::select! {
-                event = self.wiring.events.recv() => match event {
-                    Some(event) => Wake::Link(event),
-                    // The link's task lives as long as we do.
-                    None => {
-                        error!("the link's task has ended, which is a fault of the agent");
-                        return Ending::NotLanded;
-                    }
+            let wake = match self.waiting.pop_front() {
+                Some(from) => Wake::Uplink(from),
+                None => tokio::select! {
+                    event = self.wiring.events.recv() => match event {
+                        Some(event) => Wake::Link(event),
+                        // The link's task lives as long as we do.
+                        None => {
+                            error!("the link's task has ended, which is a fault of the agent");
+                            return Ending::NotLanded;
+                        }
+                    },
+                    from = self.wiring.orders.recv() => match from {
+                        Some(from) => Wake::Uplink(from),
+                        None => {
+                            error!("the uplink's task has ended, which is a fault of the agent");
+                            return Ending::NotLanded;
+                        }
+                    },
+                    () = self.wiring.terminate.cancelled(), if !ending => Wake::Terminate,
+                    done = ended_job(&mut self.job) => Wake::Job(done),
+                    _ = tick.tick() => Wake::Tick,
                 },
-                from = self.wiring.orders.recv() => match from {
-                    Some(from) => Wake::Uplink(from),
-                    None => {
-                        error!("the uplink's task has ended, which is a fault of the agent");
-                        return Ending::NotLanded;
-                    }
-                },
-                () = self.wiring.terminate.cancelled(), if !ending => Wake::Terminate,
-                done = ended_job(&mut self.job) => Wake::Job(done),
-                _ = tick.tick() => Wake::Tick,
             };
             let held = self.pilot.state().fence.held.as_ref();
             let span = match &wake {
@@ -344,7 +358,7 @@ impl Shell {
     }
 
     /// Puts `state` on the disk if it is not there; whether it is there now. One writing at a time, and one that takes
-    /// too long goes on by itself.
+    /// too long goes on by itself. An order to stop the motors waits for none.
     async fn save(&mut self, state: State, now: Moment) -> bool {
         let (writing, within) = match &mut self.saving {
             Some((writing, _)) => (writing, Duration::ZERO),
@@ -360,10 +374,33 @@ impl Shell {
                 (&mut self.saving.insert((writing, state.clone())).0, within)
             }
         };
-        let result = match timeout(within, writing).await {
-            Ok(Ok(result)) => result,
-            Ok(Err(fault)) => Err(io::Error::other(fault)),
-            Err(_) => {
+        let is_kill = |from: &FromUplink| matches!(from, FromUplink::Kill(..));
+        let within = if self.waiting.iter().any(is_kill) {
+            Duration::ZERO
+        } else {
+            within
+        };
+        let deadline = Instant::now() + within;
+        let ended = loop {
+            tokio::select! {
+                biased;
+                ended = timeout_at(deadline, &mut *writing) => break Some(ended),
+                from = self.wiring.orders.recv(), if self.waiting.len() < WORDS_AT_MOST => {
+                    let Some(from) = from else { break Some(timeout_at(deadline, &mut *writing).await) };
+                    let kills = is_kill(&from);
+                    self.waiting.push_back(from);
+                    if kills {
+                        break None;
+                    }
+                }
+            }
+        };
+        let result = match ended {
+            Some(Ok(Ok(result))) => result,
+            Some(Ok(Err(fault))) => Err(io::Error::other(fault)),
+            // The disk goes on without being waited for.
+            None => return false,
+            Some(Err(_)) => {
                 if !within.is_zero() {
                     error!("the state directory does not answer; orders to fly are not taken until it does");
                     self.pilot.unsaved(Some("it does not answer"), now);
@@ -411,6 +448,9 @@ impl Shell {
             let state = self.pilot.state().clone();
             let remembered = self.save(state, self.wiring.clock.now()).await;
             let how = if (out.permit.is_some() || out.once_remembered) && !remembered {
+                Written::No
+            } else if gives_way(out.permit.is_some(), self.waiting.len()) {
+                info!("an arm command gives way to what the coordinator said while it waited for the disk");
                 Written::No
             } else {
                 // The disk may have taken its time, and a pilot may have taken over meanwhile.
@@ -523,6 +563,15 @@ impl Shell {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_arm_command_gives_way_to_what_the_coordinator_said_meanwhile() {
+        let cases = [(true, 1), (true, 0), (false, 1)];
+        assert_eq!(
+            cases.map(|(arms, waiting)| gives_way(arms, waiting)),
+            [true, false, false]
+        );
+    }
 
     #[test]
     fn a_disk_that_has_failed_holds_nothing_up_until_it_is_written_again() {

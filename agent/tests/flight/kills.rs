@@ -148,3 +148,27 @@ async fn no_kill_comes_out_of_a_line_or_a_stream_that_was_down() {
     assert_eq!(frames(&vehicle), 1);
     agent.kill().await;
 }
+
+#[tokio::test]
+async fn a_kill_does_not_wait_for_a_disk_that_does_not_answer() {
+    use nix::sys::stat::Mode;
+    let vehicle = Vehicle::new(Kind::Px4);
+    vehicle.see(|w| w.may_be_killed = true);
+    let agent = vehicle.agent();
+    agent.connect(grounded(1)).await;
+    agent.until("held", 20, |r| r.held.is_some() && r.link_alive).await;
+    // The open of the new file waits for a reader, from the next order on.
+    let hung = vehicle.dir.path().join("state.json.new");
+    nix::unistd::mkfifo(&hung, Mode::S_IRUSR | Mode::S_IWUSR).unwrap();
+    let answers = Answers(hung);
+    let order = agent.kill_order(3);
+    agent.order(grounded(2)).await;
+    let ordered = Instant::now();
+    agent.stop_motors(order).await;
+    while frames(&vehicle) == 0 {
+        assert!(ordered.elapsed() < Duration::from_millis(700), "it waits for the disk");
+        sleep(Duration::from_millis(10)).await;
+    }
+    drop(answers);
+    agent.kill().await;
+}

@@ -328,7 +328,7 @@ pub fn still_arms(s: &Situation<'_>) -> bool {
 }
 
 fn take_off(s: &Situation<'_>, held: &Assignment, altitude: AltitudeAboveHome) -> Verdict {
-    let desired_now = s.led() && !s.behind && !s.record.was_killed(held);
+    let desired_now = s.led() && !s.behind && !s.record.was_killed(held) && !s.vehicle.shares_id(s.now);
     let altitude = if held.routed {
         s.takeoff_height(held)
     } else {
@@ -553,7 +553,7 @@ pub fn called_off(kind: StepKind, s: &Situation<'_>) -> bool {
     let has_come_home = s.near_reserve && held.is_some_and(|a| route::has_come_home(s, a));
     let unasked = match kind {
         StepKind::Arm | StepKind::AskReasons => s.wants_ground(),
-        StepKind::TakeOff if held.is_some_and(|a| has_flown(s, a)) => true,
+        StepKind::TakeOff if held.is_some_and(|a| has_flown(s, a)) || s.vehicle.shares_id(s.now) => true,
         StepKind::TakeOff | StepKind::SetStation => s.wants_ground() || !s.led() || s.behind,
         StepKind::ChangeHeight | StepKind::FlyTo | StepKind::SetSpeed | StepKind::TurnTo | StepKind::FlyPlan => {
             s.wants_ground() || !s.led()

@@ -207,6 +207,18 @@ fn the_mode_comes_first_then_arming_then_takeoff_then_holding() {
     assert_eq!(w.flying(Mode::Station).decide(), rest(Activity::Holding));
 }
 
+/// What is sent reaches both.
+#[test]
+fn nothing_lifts_off_where_a_second_vehicle_speaks_with_its_system_id() {
+    let mut w = world(FLY).disarmed(Mode::Station);
+    w.memory.began(StepKind::Arm, w.now);
+    let mut w = w.vehicle(true, Some(LandedState::OnGround), Mode::Station, true);
+    assert_eq!(w.kind(), Some(StepKind::TakeOff));
+    w.vehicle.id_shared_at = Some(w.now);
+    assert_eq!(w.decide(), rest(Activity::Waiting), "its autopilot disarms it");
+    assert!(called_off(StepKind::TakeOff, &w.situation()), "nor again");
+}
+
 /// A person has caught it with his hands, or it has fallen or drifted down.
 #[test]
 fn a_vehicle_that_touches_down_in_a_mode_of_ours_is_not_lifted_off_again() {

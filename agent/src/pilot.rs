@@ -167,6 +167,7 @@ impl Pilot {
             home_before,
             near_reserve,
             alone_for,
+            low_for,
             ..
         } = state;
         Self {
@@ -184,7 +185,7 @@ impl Pilot {
             },
             memory,
             contact: Contact::none_since(now).after_lives_without(alone_for),
-            gauge: Gauge::default(),
+            gauge: Gauge::default().after_lives_low(low_for),
             near_reserve: NearReserve::remembered(near_reserve),
             lost: None,
             doubts: Doubts::default(),
@@ -854,6 +855,7 @@ impl Pilot {
         self.gauge.observe(self.vehicle.battery.as_ref(), reserve);
         let truth = self.vehicle.truth(now);
         self.count_alone(truth, now);
+        self.count_low(truth, now);
         self.state.home_before = match truth {
             FlightTruth::Airborne(_) => self.state.home_before.or_else(|| self.normalizer.home_before_flight()),
             FlightTruth::Disarmed | FlightTruth::ArmedOnGround => None,

@@ -42,6 +42,9 @@ pub struct State {
     /// For how long the agent has had no contact with the coordinator in that flight, rounded down, and no longer than until it acts.
     #[serde(default)]
     pub alone_for: Duration,
+    /// For how long its battery has been low in that flight, rounded down.
+    #[serde(default)]
+    pub low_for: Duration,
     /// The route with the airspace in which it is to stop, as it was taken back from a program.
     #[serde(default)]
     pub stops_in: Option<RouteOrder>,

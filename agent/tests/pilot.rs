@@ -1042,6 +1042,49 @@ fn the_time_without_a_coordinator_counts_on_in_the_agents_next_life_while_it_fli
     assert_eq!(comes_down(&mut heard, 62_500..90_000), None);
 }
 
+/// At its reserve it waits for 30 s for a way home, far from there.
+#[test]
+fn the_wait_at_the_reserve_counts_on_in_the_agents_next_life_while_it_flies() {
+    let lands = |pilot: &mut Pilot, span: std::ops::Range<u64>| {
+        span.step_by(500).find(|ms| {
+            let armed = beat(GUIDED, MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED);
+            let landed = EXTENDED_SYS_STATE_DATA {
+                landed_state: AIR,
+                ..EXTENDED_SYS_STATE_DATA::default()
+            };
+            let position = GLOBAL_POSITION_INT_DATA {
+                time_boot_ms: u32::try_from(*ms).unwrap(),
+                lat: 473_977_420,
+                lon: 85_455_940,
+                alt: 498_000,
+                relative_alt: 10_000,
+                ..GLOBAL_POSITION_INT_DATA::default()
+            };
+            receive(pilot, MavMessage::HEARTBEAT(armed), *ms);
+            receive(pilot, MavMessage::EXTENDED_SYS_STATE(landed), *ms);
+            receive(pilot, MavMessage::GLOBAL_POSITION_INT(position), *ms);
+            battery(pilot, (15, 14_000), *ms);
+            commands(&written(pilot, *ms)).contains(&LAND)
+        })
+    };
+    let order = Order::Assigned(Assignment {
+        routed: true,
+        ..assignment(1, FLY)
+    });
+    let mut before = pilot();
+    on_ground(&mut before, 100);
+    before.uplink_opened(at(900));
+    takes(&mut before, &order, 900);
+    assert_eq!(lands(&mut before, 2000..22_000), None);
+    assert_eq!(before.state().low_for, Duration::from_secs(15));
+    let mut again = next_life(&before, 22_000);
+    again.uplink_opened(at(22_100));
+    takes(&mut again, &order, 22_100);
+    assert_eq!(lands(&mut again, 22_500..60_000), Some(37_500));
+    on_ground(&mut again, 60_000);
+    assert_eq!(again.state().low_for, Duration::ZERO, "the next flight is another");
+}
+
 #[test]
 fn who_has_armed_a_vehicle_flies_it_in_a_mode_of_ours_too() {
     let waits = Desired::Grounded {

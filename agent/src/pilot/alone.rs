@@ -1,4 +1,5 @@
-//! The time without the coordinator in the air, which outlives the agent: one that ends again and again would else bring nobody home.
+//! The time without the coordinator in the air, and that with a low battery, which outlive the agent: one that ends again and again would else
+//! bring nobody home.
 //!
 //! What the lives of the agent have measured is added up, in whole steps. The time between them is not: it would take a date, and dates jump.
 
@@ -7,8 +8,15 @@ use model::time::Moment;
 use model::vehicle::FlightTruth;
 use std::time::Duration;
 
-/// That time is remembered in steps of this size: each is written to the disk.
+/// Such a time is remembered in steps of this size: each is written to the disk.
 const STEP: Duration = Duration::from_secs(5);
+
+/// A battery that is low for longer is waited for by nothing.
+const LOW_AT_MOST: Duration = Duration::from_secs(60);
+
+fn in_steps(time: Duration) -> Duration {
+    Duration::from_secs(time.as_secs() / STEP.as_secs() * STEP.as_secs())
+}
 
 impl Pilot {
     /// Takes in how long the vehicle, which does `truth`, has been without the coordinator. On the ground nothing of the flight before counts:
@@ -25,10 +33,19 @@ impl Pilot {
         // It acts then, and more is not asked for.
         let alone = self.contact.silent(now).min(self.failsafe().after);
         self.state.alone_for = match truth {
-            FlightTruth::Airborne(_) => Duration::from_secs(alone.as_secs() / STEP.as_secs() * STEP.as_secs()),
+            FlightTruth::Airborne(_) => in_steps(alone),
             FlightTruth::Disarmed | FlightTruth::ArmedOnGround | FlightTruth::Unknown(_) => {
                 self.state.alone_for.min(alone)
             }
+        };
+    }
+
+    /// Takes in how long the battery of the vehicle, which does `truth`, has been low in this flight.
+    pub(super) fn count_low(&mut self, truth: FlightTruth, now: Moment) {
+        self.state.low_for = match truth {
+            FlightTruth::Airborne(_) => in_steps(self.gauge.low_so_far(now).min(LOW_AT_MOST)),
+            FlightTruth::Disarmed | FlightTruth::ArmedOnGround => Duration::ZERO,
+            FlightTruth::Unknown(_) => self.state.low_for,
         };
     }
 }

@@ -112,6 +112,8 @@ pub struct Gauge {
     last: Option<Reading>,
     drain: Drain,
     low_since: Option<Moment>,
+    /// For how long lives of the agent before this one found it low, in the flight that the vehicle is on.
+    low_before: Duration,
     emergency_since: Option<Moment>,
     /// What had lasted at the last reading that says something, if that is [`Level::Low`] or worse; else unknown.
     lasted: Level,
@@ -126,6 +128,20 @@ struct Reading {
 }
 
 impl Gauge {
+    /// The same of an agent whose lives before found the battery low for `time` in the present flight.
+    pub const fn after_lives_low(self, time: Duration) -> Self {
+        Self {
+            low_before: time,
+            ..self
+        }
+    }
+
+    /// How long readings have been low without a break, believed or not, with the lives of the agent before.
+    pub fn low_so_far(&self, now: Moment) -> Duration {
+        let in_this_life = self.low_since.map_or(Duration::ZERO, |since| now.since(since));
+        in_this_life.saturating_add(self.low_before)
+    }
+
     /// The same reading may be given again. One that says nothing, or none, makes no low battery fine: it is drained on, and its monitor has
     /// failed with it, perhaps.
     pub fn observe(&mut self, battery: Option<&Sighting<Battery>>, reserve: Percent) {
@@ -151,6 +167,9 @@ impl Gauge {
             (ahead >= at_least).then(|| since.map_or(reading.at, |since| since.min(reading.at)))
         };
         self.low_since = since_when(self.low_since, Level::Low);
+        if self.low_since.is_none() {
+            self.low_before = Duration::ZERO;
+        }
         self.emergency_since = since_when(self.emergency_since, Level::Emergency);
         let lasting = self.lasting(ahead, reading.at);
         self.lasted = if lasting >= Level::Low { lasting } else { Level::Unknown };
@@ -166,7 +185,7 @@ impl Gauge {
     pub fn forget_old(&mut self, now: Moment) {
         if self.counting(now).is_none() {
             (self.low_since, self.emergency_since) = (None, None);
-            self.lasted = Level::Unknown;
+            (self.lasted, self.low_before) = (Level::Unknown, Duration::ZERO);
         }
     }
 
@@ -188,7 +207,7 @@ impl Gauge {
         Levels {
             latest: self.fresh(now).map_or(Level::Unknown, |last| last.level),
             lasting,
-            low_for: low_since.map_or(Duration::ZERO, |since| now.since(since)),
+            low_for: low_since.map_or(Duration::ZERO, |_| self.low_so_far(now)),
         }
     }
 
@@ -426,6 +445,23 @@ mod tests {
         let again = [(0, low), (4, low), (6, fine), (8, low), (12, low)];
         assert_eq!(low_for(&again, 12), Duration::from_secs(4));
         assert_eq!(low_for(&[(0, low), (4, low), (6, fine)], 6), Duration::ZERO);
+    }
+
+    #[test]
+    fn how_long_it_is_low_counts_on_in_the_agents_next_life_until_it_is_fine() {
+        let (low, fine) = (battery(Some(5), Charge::Unknown), battery(Some(70), Charge::Fine));
+        let seconds = Duration::from_secs;
+        let mut gauge = Gauge::default().after_lives_low(seconds(20));
+        assert_eq!(
+            (gauge.levels(at(9)).low_for, gauge.low_so_far(at(9))),
+            (seconds(0), seconds(20))
+        );
+        for s in [10, 12, 14] {
+            gauge.observe(Some(&Sighting::new(low, at(s))), percent(20));
+        }
+        assert_eq!(gauge.levels(at(14)).low_for, seconds(24));
+        gauge.observe(Some(&Sighting::new(fine, at(16))), percent(20));
+        assert_eq!(gauge.low_so_far(at(16)), seconds(0));
     }
 
     #[test]

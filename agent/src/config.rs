@@ -48,7 +48,8 @@ pub struct Flags {
     /// by turning propellers.
     #[arg(long, env = "SKEIN_SETTLE", default_value = "5", value_name = "SECONDS")]
     settle: String,
-    /// Seconds of quiet after somebody else flew the vehicle while it served no Drone; then it is offered again.
+    /// Seconds of quiet after somebody else flew the vehicle while it served no Drone, or armed it on the ground; then it is offered
+    /// again.
     #[arg(long, env = "SKEIN_QUIET_AFTER_OTHERS", default_value = "60", value_name = "SECONDS")]
     quiet_after_others: String,
     /// A file that is kept fresh while the autopilot is heard, for a readiness probe; best on a memory file system.

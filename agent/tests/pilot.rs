@@ -493,7 +493,7 @@ fn a_command_that_waited_for_the_disk_is_not_written_against_a_pilot() {
 
 /// A person has changed its mode, has armed it, or switches it off; or nothing is heard of it.
 #[test]
-fn an_arm_command_that_waited_for_the_disk_is_written_only_if_it_would_be_decided_again() {
+fn an_arm_command_that_waited_for_the_disk_is_decided_again_before_it_is_written() {
     for (heard, ms, is_wanted) in [
         (None, 1000, true),
         (Some((false, GUIDED)), 1800, true),

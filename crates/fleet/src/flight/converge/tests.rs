@@ -281,7 +281,7 @@ fn a_refused_arm_is_tried_again_with_a_capped_back_off() {
 }
 
 #[test]
-fn an_arm_command_that_is_not_written_yet_is_still_one_only_while_it_may_be_decided() {
+fn an_arm_command_not_written_yet_is_one_only_while_it_may_be_decided() {
     let decided = || {
         let mut w = world(FLY).disarmed(Mode::Station);
         assert_eq!(w.kind(), Some(StepKind::Arm));

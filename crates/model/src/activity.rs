@@ -25,8 +25,8 @@ pub enum Activity {
 pub enum HandsOff {
     /// In the air in a mode that we did not command: a pilot, a ground station or a failsafe has taken over.
     OtherMode,
-    /// Somebody took over in flight and left the vehicle to us in a mode of ours, or stopped its motors before it flew; we wait for an order to
-    /// go on.
+    /// Somebody took over in flight and left the vehicle to us in a mode of ours, or chose another mode or stopped its motors before it flew; we
+    /// wait for an order to go on.
     TakenOver,
     /// The airframe on the wire is not the one that serves the Drone.
     AnotherAirframe,

@@ -23,7 +23,7 @@ impl StoodDown {
             Self::LowBattery => "it landed because its battery was low",
             Self::CoordinatorLoss => "it landed because the coordinator was lost",
             Self::AutopilotFailsafe => "a failsafe of its autopilot landed it",
-            Self::TakenOver => "somebody took over in flight or stopped its motors",
+            Self::TakenOver => "somebody took over or stopped its motors",
             Self::Landed => "it landed without an order",
         }
     }
@@ -71,7 +71,7 @@ mod tests {
         };
         assert_eq!(
             advice(&node, StoodDown::TakenOver, &name),
-            "it flew for Drone field/goose, somebody took over in flight or stopped its motors, and it stays down until a person acts: check it, \
+            "it flew for Drone field/goose, somebody took over or stopped its motors, and it stays down until a person acts: check it, \
              then `skein resume --vehicle pine`"
         );
         assert!(advice(&node, StoodDown::LowBattery, &name).ends_with(", or once it has another battery"));

@@ -101,7 +101,7 @@ pub(super) fn taken_over(drone: &Facts, report: &Report) -> String {
             "the autopilot acted on a failsafe of its own ({})",
             described(cause, words)
         ),
-        None => "somebody took over in flight, or stopped its motors".to_owned(),
+        None => "somebody took over, or stopped its motors".to_owned(),
     };
     format!(
         "{who}; Skein sends nothing until it is ordered to go on: skein resume {} -n {}",

@@ -134,6 +134,15 @@ fn a_person_who_stops_its_motors_is_told_from_an_autopilot_that_waited() {
     let idle = |end| [armed, stands(5000, true), stands(7000, true), stands(end, false)];
     assert!(stopped(&idle(9000)));
     assert!(!stopped(&idle(9100)), "its autopilot has stopped them");
+    // One that does not stop them by itself after its 10 s; the last HEARTBEATs of one that does are lost.
+    let runs_until = |last: u64, end| {
+        let runs = (2000..=last).step_by(1000).map(|ms| stands(ms, true));
+        runs.chain([stands(end, false)]).collect::<Vec<Event>>()
+    };
+    for (last, end, others) in [(14_000, 15_000, false), (15_000, 16_000, true), (60_000, 61_000, true)] {
+        assert_eq!(stopped(&runs_until(last, end)), others, "{last} ms");
+    }
+    assert!(!stopped(&runs_until(11_000, 15_000)), "its autopilot has stopped them");
     assert!(
         !stopped(&[armed, (2500, Err(StepKind::Land)), off]),
         "it was ordered to land"

@@ -932,6 +932,14 @@ pub const MUTATIONS: &[Mutation] = &[
     },
     Mutation {
         invariant: 1,
+        name: "arms again what a person has stopped that does not stop by itself",
+        file: "crates/fleet/src/flight/memory.rs",
+        find: "by_its_clock.unwrap_or_else(|| at.since(arm.at)) > IDLE_ENDS_BY",
+        replace: "false && by_its_clock.unwrap_or_else(|| at.since(arm.at)) > IDLE_ENDS_BY",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 1,
         name: "arms again what a pilot has taken before liftoff",
         file: "crates/fleet/src/flight/memory.rs",
         find: "let stands = self.stays_down && vehicle.truth(now)",

@@ -31,6 +31,10 @@ use model::vehicle::{Airborne, Airframe, FlightTruth, Mode, TRUTH_STALE_AFTER, V
 pub use plan::PlanStage;
 use std::time::Duration;
 
+/// A vehicle whose motors have run on the ground for longer is not lifted off any more: somebody may have come to see what it does. Its autopilot
+/// stops them after 10 s by its factory settings.
+const TAKES_OFF_WITHIN: Duration = Duration::from_secs(30);
+
 /// Failed returns in a row after which a failsafe lands where it is.
 const RETURNS_TRIED: u32 = 3;
 
@@ -328,7 +332,7 @@ pub fn still_arms(s: &Situation<'_>) -> bool {
 }
 
 fn take_off(s: &Situation<'_>, held: &Assignment, altitude: AltitudeAboveHome) -> Verdict {
-    let desired_now = s.led() && !s.behind && !s.record.was_killed(held) && !s.vehicle.shares_id(s.now);
+    let desired_now = s.led() && !s.behind && !s.record.was_killed(held) && !stays_down(s, held);
     let altitude = if held.routed {
         s.takeoff_height(held)
     } else {
@@ -356,6 +360,15 @@ fn take_off(s: &Situation<'_>, held: &Assignment, altitude: AltitudeAboveHome) -
 
 fn has_flown(s: &Situation<'_>, held: &Assignment) -> bool {
     s.record.uid.as_ref() == Some(&held.uid) && s.record.stage != Stage::Fresh
+}
+
+/// Whether a vehicle with its motors on is not lifted off, whatever is desired.
+fn stays_down(s: &Situation<'_>, held: &Assignment) -> bool {
+    let idles = s
+        .memory
+        .armed_since()
+        .is_some_and(|since| s.now.since(since) > TAKES_OFF_WITHIN);
+    idles || has_flown(s, held) || s.vehicle.shares_id(s.now)
 }
 
 fn in_the_air(s: &Situation<'_>, held: &Assignment, part: Airborne, altitude: AltitudeAboveHome) -> Verdict {
@@ -553,7 +566,7 @@ pub fn called_off(kind: StepKind, s: &Situation<'_>) -> bool {
     let has_come_home = s.near_reserve && held.is_some_and(|a| route::has_come_home(s, a));
     let unasked = match kind {
         StepKind::Arm | StepKind::AskReasons => s.wants_ground(),
-        StepKind::TakeOff if held.is_some_and(|a| has_flown(s, a)) || s.vehicle.shares_id(s.now) => true,
+        StepKind::TakeOff if held.is_some_and(|a| stays_down(s, a)) => true,
         StepKind::TakeOff | StepKind::SetStation => s.wants_ground() || !s.led() || s.behind,
         StepKind::ChangeHeight | StepKind::FlyTo | StepKind::SetSpeed | StepKind::TurnTo | StepKind::FlyPlan => {
             s.wants_ground() || !s.led()

@@ -219,6 +219,20 @@ fn nothing_lifts_off_where_a_second_vehicle_speaks_with_its_system_id() {
     assert!(called_off(StepKind::TakeOff, &w.situation()), "nor again");
 }
 
+/// Its autopilot does not stop them by itself, and the coordinator comes back after a while.
+#[test]
+fn a_vehicle_whose_motors_have_run_on_the_ground_for_long_is_not_lifted_off() {
+    let mut w = world(FLY).disarmed(Mode::Station);
+    w.memory.began(StepKind::Arm, w.now);
+    for second in 0..=31 {
+        w = w.vehicle(true, Some(LandedState::OnGround), Mode::Station, true);
+        let takes_off = w.kind() == Some(StepKind::TakeOff);
+        assert_eq!(takes_off, second <= 30, "after {second} s");
+        assert_eq!(called_off(StepKind::TakeOff, &w.situation()), !takes_off);
+        w.now = w.now.plus(Duration::from_secs(1));
+    }
+}
+
 /// A person has caught it with his hands, or it has fallen or drifted down.
 #[test]
 fn a_vehicle_that_touches_down_in_a_mode_of_ours_is_not_lifted_off_again() {

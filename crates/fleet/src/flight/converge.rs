@@ -271,6 +271,10 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
     if s.plan == PlanStage::Preparing {
         return rest(Activity::NotArmable);
     }
+    // Somebody else has just flown or armed it, and may be about to do so again, in a mode of his.
+    if s.memory.since_others_flew(s.now).is_some_and(|ago| ago < s.rest.quiet) {
+        return rest(Activity::NotArmable);
+    }
     // The arming checks are those of the present mode, so the mode comes first.
     if s.vehicle.mode(s.now) != Some(Mode::Station) {
         return paced(s, Step::SetStation, Activity::Arming);

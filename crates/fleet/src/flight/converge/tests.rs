@@ -207,6 +207,19 @@ fn the_mode_comes_first_then_arming_then_takeoff_then_holding() {
     assert_eq!(w.flying(Mode::Station).decide(), rest(Activity::Holding));
 }
 
+/// He may arm it again at any moment.
+#[test]
+fn the_mode_of_who_has_just_flown_or_armed_a_vehicle_is_left_to_him() {
+    let mut w = world(FLY).disarmed(Mode::Foreign);
+    assert_eq!(w.kind(), Some(StepKind::SetStation));
+    w.memory = w.memory.others_flew_before(true, w.now);
+    w.now = w.now.plus(Duration::from_secs(59));
+    w = w.disarmed(Mode::Foreign);
+    assert_eq!(w.decide(), rest(Activity::NotArmable));
+    w.now = w.now.plus(Duration::from_secs(1));
+    assert_eq!(w.disarmed(Mode::Foreign).kind(), Some(StepKind::SetStation));
+}
+
 /// What is sent reaches both.
 #[test]
 fn nothing_lifts_off_where_a_second_vehicle_speaks_with_its_system_id() {

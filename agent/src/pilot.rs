@@ -151,9 +151,9 @@ pub struct Pilot {
 impl Pilot {
     pub fn new(node: NodeName, state: State, now: Moment) -> Self {
         let only = state.fence.held.as_ref().and(state.vehicle);
-        let memory = Memory::default()
-            .having_come(state.progress)
-            .unrested_before(state.unrested);
+        // While no agent was there, somebody may have flown it.
+        let unrested = state.unrested || state.vehicle.is_some();
+        let memory = Memory::default().having_come(state.progress).unrested_before(unrested);
         let mut memory = memory.others_flew_before(state.others_flew, now);
         // The agent ended before it was known to have stopped.
         if state.stops_in.is_some() {

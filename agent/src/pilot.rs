@@ -874,7 +874,8 @@ impl Pilot {
         let record = self.state.record.identified(held, &self.vehicle);
         let landing_ours = self.memory.landing_ours();
         let late = self.memory.may_be_late(now) && !landing_ours;
-        let is_open = self.memory.is_arming_open(now);
+        // What waits for a slow disk stays as it is written, until it is known to be there.
+        let is_open = self.memory.arm_under_way(now) || (self.memory.is_arm_unsent(now) && !self.terminating);
         let record = record.after_arming(truth, self.armed_in_this_life, is_open);
         let record = record.after_takeoff(truth, self.memory.stayed_down(), late);
         let record: FlightRecord = record.observed(held, truth, landing_ours);

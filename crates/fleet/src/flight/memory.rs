@@ -69,6 +69,9 @@ const IDLE_ENDS_BY: Duration = Duration::from_secs(13);
 /// A HEARTBEAT that comes this long after an arm command was accepted is of after its arming.
 const ACCEPTED_SHOWS_WITHIN: Duration = Duration::from_millis(2500);
 
+/// An arm command that was not sent is handed out again within this, if it may be: longer than its back-off, and than a slow disk takes.
+const UNSENT_ARM_TRIED_WITHIN: Duration = Duration::from_secs(60);
+
 /// A stop is judged by our clock where the autopilot says no later time (GLOBAL_POSITION_INT) within this one: before it may be armed again.
 const CLOCK_SAID_WITHIN: Duration = Duration::from_secs(3);
 
@@ -114,8 +117,8 @@ struct Tries {
 pub struct Memory {
     tries: [Tries; STEP_KINDS],
     arm: Option<ArmSent>,
-    /// The last arm command was not sent.
-    arm_unsent: bool,
+    /// When the last arm command was not sent, if it was not.
+    arm_unsent_at: Option<Moment>,
     armed_by_us: bool,
     /// Its own clock as it was said last, time since boot.
     clock: Option<Duration>,
@@ -305,9 +308,10 @@ impl Memory {
         self.arm.is_some_and(|arm| now <= arm.may_show_until)
     }
 
-    /// Whether one may still have armed it, or was handed out and not sent, and is to be again.
-    pub fn is_arming_open(&self, now: Moment) -> bool {
-        self.arm_unsent || self.arm_under_way(now)
+    /// Whether the last arm command was not sent, so lately that it may be handed out again.
+    pub fn is_arm_unsent(&self, now: Moment) -> bool {
+        self.arm_unsent_at
+            .is_some_and(|at| now.since(at) <= UNSENT_ARM_TRIED_WITHIN)
     }
 
     /// On a command of ours, and not disarmed since.
@@ -687,7 +691,7 @@ impl Memory {
             self.arm = None;
         }
         if kind == StepKind::Arm {
-            self.arm_unsent = *outcome == Outcome::NotSent;
+            self.arm_unsent_at = (*outcome == Outcome::NotSent).then_some(now);
         }
         if let Some(arm) = self.arm.as_mut().filter(|_| kind == StepKind::Arm) {
             arm.accepted = (*outcome == Outcome::Accepted).then_some(now);

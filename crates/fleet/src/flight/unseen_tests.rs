@@ -202,6 +202,21 @@ fn a_person_who_is_quicker_than_a_heartbeat_has_stopped_its_motors_too() {
     }
 }
 
+#[test]
+fn an_arm_command_that_was_not_sent_may_be_tried_again_for_a_minute() {
+    let mut memory = Memory::default();
+    assert!(!memory.is_arm_unsent(at(1000)));
+    for (outcome, unsent) in [(Outcome::NotSent, true), (Outcome::Accepted, false)] {
+        memory.began(StepKind::Arm, at(1000));
+        memory.ended(StepKind::Arm, &outcome, at(1000), 0.0);
+        assert_eq!(memory.is_arm_unsent(at(61_000)), unsent, "{outcome:?}");
+        assert!(
+            !memory.is_arm_unsent(at(61_100)),
+            "the next life is not to take it for one that was sent"
+        );
+    }
+}
+
 /// It stands in this mode.
 fn stands(memory: &mut Memory, armed: bool, mode: Mode, ms: u64) -> Vehicle {
     let mode = ModeReport {

@@ -19,6 +19,7 @@ use crate::cluster::key::Key;
 use crate::cluster::selection::Selection;
 use crate::cluster::world::ground_order::InForce;
 use crate::cluster::world::{owner, uid};
+use crate::leadership::periodic::{Loops, Periodic};
 use crate::metrics::Metrics;
 use crate::sessions::Sessions;
 use crds::ground_order::Scope as OfKind;
@@ -37,11 +38,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
-use tokio_util::sync::CancellationToken;
 
 const CONCURRENCY: usize = 16;
-
-const WRITE_RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Cheap to clone; clones share state.
 #[derive(Clone, Debug)]
@@ -123,24 +121,25 @@ pub enum GroundError {
 }
 
 /// Retries failed writes.
-pub fn start(ground: &Ground, ending: CancellationToken, tasks: &mut JoinSet<()>) {
-    let ground = ground.clone();
-    tasks.spawn(async move {
-        loop {
-            tokio::select! {
-                () = ending.cancelled() => return,
-                () = tokio::time::sleep(WRITE_RETRY_INTERVAL) => (),
-            }
-            let _one_at_a_time = ground.latch.writing.lock().await;
-            let call = ground.latch.begin();
-            let open = ground.latch.all().into_iter();
-            let open = open.map(|(object, id)| (object, Change::Ground(id))).collect();
-            let (recorded, marked) = futures::join!(record_all(&ground, call), write_all(&ground, open, call));
-            if let Err(error) = recorded.and(marked) {
-                tracing::warn!(%error, "ground order is in force but not written yet; trying again");
-            }
-        }
-    });
+pub fn start(ground: &Ground, loops: &Loops, tasks: &mut JoinSet<()>) {
+    tasks.spawn(loops.clone().run(ground.clone()));
+}
+
+impl Periodic for Ground {
+    const NAME: &'static str = "ground_orders";
+    const INTERVAL: Duration = Duration::from_secs(2);
+    const EVEN_IN_DOUBT: bool = true;
+    const FAILURE: &'static str = "ground order is in force but not written yet; trying again";
+
+    async fn run(&mut self) -> Result<(), ApiError> {
+        let ground = &*self;
+        let _one_at_a_time = ground.latch.writing.lock().await;
+        let call = ground.latch.begin();
+        let open = ground.latch.all().into_iter();
+        let open = open.map(|(object, id)| (object, Change::Ground(id))).collect();
+        let (recorded, marked) = futures::join!(record_all(ground, call), write_all(ground, open, call));
+        recorded.and(marked)
+    }
 }
 
 /// The orders in force, recorded or still to be.

@@ -109,7 +109,7 @@ pub(crate) async fn lead(
         Arc::clone(&world),
         metrics.clone(),
     );
-    let leadership = Leadership::new(leading, state, ending, secured, world);
+    let leadership = Leadership::new(leading, state, (ending, metrics.clone()), secured, world);
     let rules = Arc::new(NodeRules::default());
     let observer = Observer {
         ground: Ground::new(cluster.clone(), Arc::clone(&sessions), metrics.clone()),
@@ -136,7 +136,7 @@ pub(crate) async fn lead(
     forget_departed(&observer, &assessments);
     drone::slots::begin(&observer);
     tasks.spawn(relist_when_leading(observer.clone(), relist));
-    ground::start(&observer.ground, leadership.ending.clone(), tasks);
+    ground::start(&observer.ground, &leadership.loops, tasks);
     node::start(&cluster, &sessions, &node_objects, &leadership.ending, tasks);
     orders::start(&observer, tasks);
     airspace_grants::start(&observer, metrics, tasks);

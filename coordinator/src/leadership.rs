@@ -9,6 +9,7 @@
 pub mod deposition;
 pub mod endpoint;
 pub mod leading;
+pub mod periodic;
 pub mod state;
 
 use crate::cluster::api::{self, ApiError};

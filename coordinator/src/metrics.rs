@@ -62,6 +62,7 @@ pub struct Metrics {
     gaps: Histogram,
     reconciles: Family<Labels, Counter>,
     reconcile_time: Times<Label>,
+    loop_faults: Family<Labels, Counter>,
 }
 
 impl Default for Metrics {
@@ -95,6 +96,7 @@ impl Default for Metrics {
             gaps: Histogram::new([0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0, 300.0, 1800.0]),
             reconciles: Family::default(),
             reconcile_time,
+            loop_faults: Family::default(),
         };
         let mut registry = Registry::default();
         metrics.begin();
@@ -267,6 +269,11 @@ impl Metrics {
             "Time that one reconcile of an object took",
             self.reconcile_time.clone(),
         );
+        to.register(
+            "loop_faults",
+            "Runs of periodic work that failed, were late (still under way after a minute) or panicked, by work",
+            self.loop_faults.clone(),
+        );
     }
 
     /// This process leads with `term`; `read` reads the fleet, and must keep nothing alive that has ended.
@@ -399,6 +406,20 @@ impl Metrics {
     /// `result` is one word.
     pub fn upgrade(&self, result: &'static str) {
         self.upgrades.get_or_create(&[("result", result)]).inc();
+    }
+
+    /// Starts the series of the periodic work `name` at 0.
+    pub fn begin_loop(&self, name: &'static str) {
+        for fault in ["failed", "late", "panicked"] {
+            drop(self.loop_faults.get_or_create(&[("loop", name), ("fault", fault)]));
+        }
+    }
+
+    /// `fault` is failed, late or panicked.
+    pub fn loop_fault(&self, name: &'static str, fault: &'static str) {
+        self.loop_faults
+            .get_or_create(&[("loop", name), ("fault", fault)])
+            .inc();
     }
 
     pub fn reconciles_of(&self, kind: &'static str) -> Reconciles {

@@ -3,11 +3,13 @@
 //! Owns: gathering the input of [`fleet::planning::site::Sites`] from Drones and reports, and waking whom its grants concern. Must not:
 //! grant anything itself, or work for a fleet without stations.
 
+use crate::cluster::api::ApiError;
 use crate::cluster::events::Note;
 use crate::cluster::world::of_the_wall;
 use crate::controllers::airspace::{Airspace, SiteRules};
 use crate::controllers::facts::{Observer, facts_of, node_of, refuses};
 use crate::controllers::plans::PlanOf;
+use crate::leadership::periodic::Periodic;
 use crate::metrics::Metrics;
 use crds::Drone;
 use fleet::airspace::Owner;
@@ -25,27 +27,30 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-/// Reports come once a second; a waiting vehicle gets another's airspace this long after the report that freed it.
-const GRANT_INTERVAL: Duration = Duration::from_millis(500);
+/// None is made in doubt: it could overlap a grant by the next leader.
+struct Grants {
+    observer: Observer,
+    metrics: Metrics,
+}
 
 pub fn start(observer: &Observer, metrics: &Metrics, tasks: &mut JoinSet<()>) {
-    let (observer, metrics) = (observer.clone(), metrics.clone());
-    tasks.spawn(async move {
-        let ending = observer.leadership.ending.clone();
-        loop {
-            // A grant by one that leads no more could overlap the next leader's.
-            if observer.leadership.state.acts() {
-                update(&observer, &metrics);
-            }
-            if ending
-                .run_until_cancelled(tokio::time::sleep(GRANT_INTERVAL))
-                .await
-                .is_none()
-            {
-                return;
-            }
-        }
-    });
+    let grants = Grants {
+        observer: observer.clone(),
+        metrics: metrics.clone(),
+    };
+    tasks.spawn(observer.leadership.loops.clone().run(grants));
+}
+
+impl Periodic for Grants {
+    const NAME: &'static str = "airspace";
+    /// Reports come once a second; a waiting vehicle gets another's airspace this long after the report that freed it.
+    const INTERVAL: Duration = Duration::from_millis(500);
+    const AT_ONCE: bool = true;
+
+    async fn run(&mut self) -> Result<(), ApiError> {
+        update(&self.observer, &self.metrics);
+        Ok(())
+    }
 }
 
 struct Gathered {

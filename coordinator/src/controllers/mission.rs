@@ -30,6 +30,8 @@ use crate::controllers::facts::Observer;
 use crate::controllers::plans::Resting;
 use crate::controllers::swarm::expectations::Expectations;
 use crate::ground;
+use crate::leadership::leading::Leadership;
+use crate::leadership::periodic::Periodic;
 use crds::{Mission, labels};
 use file::Reader;
 use fleet::planning::mission::fairness::Rounds;
@@ -51,11 +53,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 use work::Job;
 use writes::build;
-
-const RECONCILE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The name of no Drone: whether an order covers a new Drone does not depend on its name.
 const NEW: &str = "new";
@@ -83,8 +83,8 @@ enum ReconcileError {
 
 pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
     let writer = Writer::<Mission>::default();
-    let ending = observer.leadership.ending.clone();
-    let mut controller = Controller {
+    let Leadership { ending, loops, .. } = observer.leadership.clone();
+    let controller = Controller {
         observer: observer.clone(),
         missions: writer.as_reader(),
         expectations: Expectations::default(),
@@ -109,25 +109,31 @@ pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
         if filled.is_none_or(|filled| filled.is_err()) {
             return;
         }
-        while ending.run_until_cancelled(controller.pause()).await.is_some() {
-            if controller.acts() {
-                controller.reconcile_all().await;
-            }
-        }
+        loops.run(controller).await;
     });
+}
+
+impl Periodic for Controller {
+    const NAME: &'static str = "missions";
+    const INTERVAL: Duration = Duration::from_secs(1);
+
+    async fn run(&mut self) -> Result<(), ApiError> {
+        self.reconcile_all().await;
+        Ok(())
+    }
+
+    /// Done where some were put off, one was edited, or a plan that was waited for is there.
+    async fn woken(&mut self) {
+        tokio::time::sleep(MIN_PAUSE).await;
+        if !lock(&self.rounds).has_put_off() {
+            self.pool.ready.notified().await;
+        }
+    }
 }
 
 impl Controller {
     fn acts(&self) -> bool {
         self.observer.leadership.state.acts()
-    }
-
-    /// Until the next reconcile: earlier where some were put off, one was edited, or a plan that was waited for is there.
-    async fn pause(&self) {
-        tokio::time::sleep(MIN_PAUSE).await;
-        if !lock(&self.rounds).has_put_off() {
-            let _planned = timeout(RECONCILE_INTERVAL.saturating_sub(MIN_PAUSE), self.pool.ready.notified()).await;
-        }
     }
 
     async fn reconcile(&self, turn: &mut Turn<'_>, now: Instant) -> Result<(), ReconcileError> {

@@ -8,11 +8,14 @@ pub mod objects;
 pub mod status;
 mod transmitters;
 
+use crate::cluster::api::ApiError;
 use crate::controllers::facts::Observer;
 use crate::controllers::rules::writes::Writes;
 use crate::controllers::rules::{self, objects::labels as labels_of};
 use crate::controllers::vehicle::next::name;
 use crate::controllers::vehicle::whose::Airframes;
+use crate::leadership::leading::Leadership;
+use crate::leadership::periodic::Periodic;
 use crds::{Operator, Vehicle};
 use k8s_openapi::jiff::Timestamp;
 use kube::api::Api;
@@ -28,8 +31,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
-
-const RECONCILE_INTERVAL: Duration = Duration::from_secs(1);
 
 struct Controller {
     observer: Observer,
@@ -50,8 +51,8 @@ struct Subject {
 
 /// `vehicles` is the inventory, known by `airframes`.
 pub fn start(observer: &Observer, (vehicles, airframes): (Store<Vehicle>, Airframes), tasks: &mut JoinSet<()>) {
-    let ending = observer.leadership.ending.clone();
-    let mut controller = Controller {
+    let Leadership { ending, loops, .. } = observer.leadership.clone();
+    let controller = Controller {
         observer: observer.clone(),
         vehicles,
         operators: rules::watch(observer, tasks),
@@ -60,26 +61,28 @@ pub fn start(observer: &Observer, (vehicles, airframes): (Store<Vehicle>, Airfra
         transmitters: HashMap::new(),
     };
     tasks.spawn(async move {
-        let filled = ending.run_until_cancelled(controller.filled()).await;
-        let mut next = Instant::now() + RECONCILE_INTERVAL;
-        while filled.is_some() {
-            let acts = || controller.observer.leadership.state.acts();
-            tokio::select! {
-                () = ending.cancelled() => return,
-                () = tokio::time::sleep_until(next) => {
-                    // Rules wait for the Vehicles, without whose labels another Operator might seem to select.
-                    if acts() && controller.observer.rules.is_complete() {
-                        controller.reconcile();
-                    }
-                    next = Instant::now() + RECONCILE_INTERVAL;
-                }
-                () = controller.writes.one() => {}
-            }
-            if controller.observer.leadership.state.acts() {
-                controller.writes.begin(&controller.observer.cluster.client());
-            }
+        if ending.run_until_cancelled(controller.filled()).await.is_some() {
+            loops.run(controller).await;
         }
     });
+}
+
+impl Periodic for Controller {
+    const NAME: &'static str = "operators";
+    const INTERVAL: Duration = Duration::from_secs(1);
+
+    async fn run(&mut self) -> Result<(), ApiError> {
+        // Rules wait for the Vehicles, without whose labels another Operator might seem to select.
+        if self.observer.rules.is_complete() {
+            self.reconcile();
+        }
+        self.writes.begin(&self.observer);
+        Ok(())
+    }
+
+    async fn woken(&mut self) {
+        self.writes.go_on(&self.observer).await;
+    }
 }
 
 impl Controller {

@@ -10,6 +10,7 @@ use crate::controllers::flight_traces;
 use crate::controllers::plans::PlanOf;
 use crate::controllers::queue;
 use crate::ground;
+use crate::leadership::periodic::Periodic;
 use crate::leadership::state::AFTER_DOUBT;
 use crate::spans;
 use crds::Drone;
@@ -35,8 +36,11 @@ const CONCURRENT_ORDERS: usize = 8;
 const STALE_CACHE_RETRY_DELAY: Duration = Duration::from_secs(1);
 
 pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
-    let shared = observer.clone();
-    tasks.spawn(async move { reconcile_in_doubt(&shared).await });
+    let doubt = Doubt {
+        observer: observer.clone(),
+        acted: true,
+    };
+    tasks.spawn(observer.leadership.loops.clone().run(doubt));
     // Nodes about which the API server has to be asked before a takeoff.
     let to_confirm = Arc::new(WakeSet::default());
     let (shared, asked) = (observer.clone(), Arc::clone(&to_confirm));
@@ -63,26 +67,38 @@ pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
 }
 
 /// When it becomes doubtful who leads, reconciles the nodes that were ordered to fly and have not taken off yet.
-async fn reconcile_in_doubt(observer: &Observer) {
-    let mut acted = true;
-    loop {
-        let slept = tokio::time::sleep(AFTER_DOUBT);
-        if observer.leadership.ending.run_until_cancelled(slept).await.is_none() {
-            return;
+struct Doubt {
+    observer: Observer,
+    acted: bool,
+}
+
+impl Periodic for Doubt {
+    const NAME: &'static str = "doubt";
+    const INTERVAL: Duration = AFTER_DOUBT;
+    const EVEN_IN_DOUBT: bool = true;
+
+    async fn run(&mut self) -> Result<(), ApiError> {
+        let Observer {
+            cluster,
+            sessions,
+            leadership,
+            ..
+        } = &self.observer;
+        let acts = leadership.state.acts();
+        let acted = std::mem::replace(&mut self.acted, acts);
+        if !acted || acts {
+            return Ok(());
         }
-        let acts = observer.leadership.state.acts();
-        if acted && !acts {
-            for (node, snapshot) in observer.sessions.connected() {
-                let about_to = |report: &Report| {
-                    let to_fly = report.held.as_ref().is_some_and(|held| !held.grounded);
-                    to_fly && report.truth == FlightTruth::Disarmed
-                };
-                if snapshot.report.is_some_and(|(report, _)| about_to(&report)) {
-                    observer.cluster.wakes.nodes.wake(node);
-                }
+        for (node, snapshot) in sessions.connected() {
+            let about_to = |report: &Report| {
+                let to_fly = report.held.as_ref().is_some_and(|held| !held.grounded);
+                to_fly && report.truth == FlightTruth::Disarmed
+            };
+            if snapshot.report.is_some_and(|(report, _)| about_to(&report)) {
+                cluster.wakes.nodes.wake(node);
             }
         }
-        acted = acts;
+        Ok(())
     }
 }
 

@@ -15,13 +15,15 @@ pub mod status;
 mod troubles;
 pub mod writes;
 
-use crate::cluster::api;
+use crate::cluster::api::{self, ApiError};
 use crate::cluster::events::{FLIGHT, Note};
 use crate::cluster::watching;
 use crate::controllers::facts::Observer;
 use crate::controllers::node_rules::Counts;
 use crate::controllers::vehicle::next::name;
 use crate::controllers::vehicle::whose::{Airframes, served};
+use crate::leadership::leading::Leadership;
+use crate::leadership::periodic::Periodic;
 use crds::{Geofence, ParameterProfile, Vehicle, labels};
 use fleet::planning::parameters::Variables;
 use k8s_openapi::jiff::Timestamp;
@@ -44,8 +46,6 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use troubles::Troubles;
 use writes::Writes;
-
-const RECONCILE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A leader begins no change of values before all vehicles are heard that were heard before it, and at the latest after this long.
 const HEAR_ALL_TIMEOUT: Duration = Duration::from_secs(60);
@@ -75,8 +75,8 @@ struct Controller {
 
 /// `vehicles` is the inventory, known by `airframes`.
 pub fn start(observer: &Observer, (vehicles, airframes): (Store<Vehicle>, Airframes), tasks: &mut JoinSet<()>) {
-    let ending = observer.leadership.ending.clone();
-    let mut controller = Controller {
+    let Leadership { ending, loops, .. } = observer.leadership.clone();
+    let controller = Controller {
         observer: observer.clone(),
         vehicles,
         airframes,
@@ -91,24 +91,25 @@ pub fn start(observer: &Observer, (vehicles, airframes): (Store<Vehicle>, Airfra
         hears_all: false,
     };
     tasks.spawn(async move {
-        let filled = ending.run_until_cancelled(controller.filled()).await;
-        let mut next = Instant::now() + RECONCILE_INTERVAL;
-        while filled.is_some() {
-            tokio::select! {
-                () = ending.cancelled() => return,
-                () = tokio::time::sleep_until(next) => {
-                    if controller.observer.leadership.state.acts() {
-                        controller.reconcile();
-                    }
-                    next = Instant::now() + RECONCILE_INTERVAL;
-                }
-                () = controller.writes.one() => {}
-            }
-            if controller.observer.leadership.state.acts() {
-                controller.writes.begin(&controller.observer.cluster.client());
-            }
+        if ending.run_until_cancelled(controller.filled()).await.is_some() {
+            loops.run(controller).await;
         }
     });
+}
+
+impl Periodic for Controller {
+    const NAME: &'static str = "rules";
+    const INTERVAL: Duration = Duration::from_secs(1);
+
+    async fn run(&mut self) -> Result<(), ApiError> {
+        self.reconcile();
+        self.writes.begin(&self.observer);
+        Ok(())
+    }
+
+    async fn woken(&mut self) {
+        self.writes.go_on(&self.observer).await;
+    }
 }
 
 /// Watches a cluster-scoped kind.

@@ -13,6 +13,7 @@ use crate::cluster::events::Note;
 use crate::cluster::watching;
 use crate::cluster::world::Change;
 use crate::leadership::leading::Leadership;
+use crate::leadership::periodic::Periodic;
 use crate::metrics::Metrics;
 use crate::sessions::{Connected, Sessions};
 use daemon_set::{Agents, LABEL};
@@ -28,8 +29,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
-
-const RECONCILE_INTERVAL: Duration = Duration::from_secs(1);
 
 const FETCH_EVERY: Duration = Duration::from_secs(5);
 
@@ -94,7 +93,7 @@ pub fn start(controller: UpgradeController, tasks: &mut JoinSet<()>) {
         agents: None,
         trouble: None,
     };
-    tasks.spawn(driver.run());
+    tasks.spawn(driver.drive());
 }
 
 struct Driver {
@@ -107,10 +106,21 @@ struct Driver {
     trouble: Option<String>,
 }
 
+impl Periodic for Driver {
+    const NAME: &'static str = "upgrades";
+    const INTERVAL: Duration = Duration::from_secs(1);
+    const JITTER: f64 = 0.2;
+
+    async fn run(&mut self) -> Result<(), ApiError> {
+        self.once().await;
+        Ok(())
+    }
+}
+
 impl Driver {
-    async fn run(mut self) {
-        let ending = self.controller.leadership.ending.clone();
-        let work = async {
+    async fn drive(mut self) {
+        let Leadership { ending, loops, .. } = self.controller.leadership.clone();
+        let work = async move {
             while self.agents.is_none() {
                 self.fetch_daemon_set().await;
                 if self.agents.is_none() {
@@ -124,15 +134,7 @@ impl Driver {
                 .labels(LABEL);
             let take = move |change: Change<Pod>| pods.take(&change);
             let watch = watching::follow(api, config, None, self.controller.leadership.ending.clone(), take);
-            let work = async {
-                loop {
-                    sleep(RECONCILE_INTERVAL.mul_f64(0.8 + rand::random::<f64>() / 5.0)).await;
-                    if self.controller.leadership.state.acts() {
-                        self.once().await;
-                    }
-                }
-            };
-            tokio::join!(watch, work);
+            tokio::join!(watch, loops.run(self));
         };
         // A call under way is a read, or a deletion that the next leader will observe.
         Box::pin(ending.run_until_cancelled(work)).await;

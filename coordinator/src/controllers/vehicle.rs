@@ -14,6 +14,8 @@ use crate::cluster::world::uid;
 use crate::controllers::drone::binding::{candidate, flies_elsewhere};
 use crate::controllers::facts::Observer;
 use crate::controllers::pacing::{Due, Paces, Urgency};
+use crate::leadership::leading::Leadership;
+use crate::leadership::periodic::Periodic;
 use crds::{Vehicle, VehicleSpec, VehicleStatus};
 use fleet::planning::binding::free;
 use futures::StreamExt;
@@ -32,8 +34,6 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use whose::{Airframes, served};
-
-const RECONCILE_INTERVAL: Duration = Duration::from_secs(5);
 
 const STORE_FILLED_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -63,7 +63,7 @@ struct Inventory {
 pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) -> (Store<Vehicle>, Airframes) {
     let airframes = Airframes::default();
     let writer = Writer::<Vehicle>::default();
-    let mut inventory = Inventory {
+    let inventory = Inventory {
         observer: observer.clone(),
         vehicles: writer.as_reader(),
         paces: Paces::default(),
@@ -72,24 +72,15 @@ pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) -> (Store<Vehicle>, A
         counted: Counted::default(),
     };
     let vehicles = writer.as_reader();
-    let ending = observer.leadership.ending.clone();
+    let Leadership { ending, loops, .. } = observer.leadership.clone();
     let api = Api::<Vehicle>::all(observer.cluster.client());
     let config = watcher::Config::default().timeout(watching::WATCH_SECONDS);
     tasks.spawn(watching::follow(api, config, Some(writer), ending.clone(), |_| {}));
     tasks.spawn(async move {
         // Until the watch has filled the store, an object that exists would seem to be missing.
         let filled = ending.run_until_cancelled(filled(&inventory.vehicles)).await;
-        if !matches!(filled, Some(Ok(()))) {
-            return;
-        }
-        while ending
-            .run_until_cancelled(tokio::time::sleep(RECONCILE_INTERVAL))
-            .await
-            .is_some()
-        {
-            if inventory.observer.leadership.state.acts() {
-                inventory.reconcile().await;
-            }
+        if matches!(filled, Some(Ok(()))) {
+            loops.run(inventory).await;
         }
     });
     (vehicles, airframes)
@@ -101,6 +92,16 @@ async fn filled(store: &Store<Vehicle>) -> Result<(), WriterDropped> {
         if let Ok(done) = tokio::time::timeout(STORE_FILLED_CHECK_INTERVAL, store.wait_until_ready()).await {
             return done;
         }
+    }
+}
+
+impl Periodic for Inventory {
+    const NAME: &'static str = "vehicles";
+    const INTERVAL: Duration = Duration::from_secs(5);
+
+    async fn run(&mut self) -> Result<(), ApiError> {
+        self.reconcile().await;
+        Ok(())
     }
 }
 

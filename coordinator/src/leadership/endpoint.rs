@@ -3,12 +3,15 @@
 
 use crate::cluster::Cluster;
 use crate::cluster::api::{self, ApiError};
+use crate::cluster::retry::RETRY;
 use crate::cluster::world::uid;
 use crate::leadership::leading::Leadership;
+use crate::leadership::periodic::Periodic;
 use crds::labels;
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointConditions, EndpointPort, EndpointSlice};
 use kube::api::Api;
 use kube::core::ObjectMeta;
+use model::backoff::Backoff;
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -19,33 +22,33 @@ const NAME: &str = "skein-coordinator";
 /// Value of `endpointslice.kubernetes.io/managed-by`; the EndpointSlice controller leaves the slice alone then.
 const MANAGED_BY: &str = "skein.dev";
 
-const CHECK_EVERY: Duration = Duration::from_secs(10);
+struct Pointer {
+    cluster: Cluster,
+    leadership: Leadership,
+    here: SocketAddr,
+}
 
 /// Keeps the EndpointSlice pointing at `here`.
 pub fn start(cluster: &Cluster, leadership: &Leadership, here: SocketAddr, tasks: &mut JoinSet<()>) {
-    let (cluster, leadership) = (cluster.clone(), leadership.clone());
-    tasks.spawn(async move {
-        let mut failures: u32 = 0;
-        loop {
-            let delay = match point(&cluster, &leadership, here).await {
-                Ok(()) => {
-                    failures = 0;
-                    CHECK_EVERY
-                }
-                Err(error) => {
-                    failures = failures.saturating_add(1);
-                    if failures.is_power_of_two() {
-                        tracing::warn!(%error, failures, "agents may not find this coordinator; will be tried again");
-                    }
-                    crate::cluster::retry::RETRY.delay(failures, rand::random())
-                }
-            };
-            let slept = tokio::time::sleep(delay);
-            if leadership.ending.run_until_cancelled(slept).await.is_none() {
-                return;
-            }
-        }
-    });
+    let pointer = Pointer {
+        cluster: cluster.clone(),
+        leadership: leadership.clone(),
+        here,
+    };
+    tasks.spawn(leadership.loops.clone().run(pointer));
+}
+
+impl Periodic for Pointer {
+    const NAME: &'static str = "endpoint";
+    const INTERVAL: Duration = Duration::from_secs(10);
+    const AT_ONCE: bool = true;
+    const EVEN_IN_DOUBT: bool = true;
+    const RETRY: Option<Backoff> = Some(RETRY);
+    const FAILURE: &'static str = "agents may not find this coordinator; will be tried again";
+
+    async fn run(&mut self) -> Result<(), ApiError> {
+        point(&self.cluster, &self.leadership, self.here).await
+    }
 }
 
 async fn point(cluster: &Cluster, leadership: &Leadership, here: SocketAddr) -> Result<(), ApiError> {

@@ -2,7 +2,9 @@
 
 use crate::cluster::world::World;
 use crate::leadership::deposition::Deposition;
+use crate::leadership::periodic::Loops;
 use crate::leadership::state::LeadershipState;
+use crate::metrics::Metrics;
 use model::ids::Term;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +21,7 @@ pub struct Leadership {
     pub state: Arc<LeadershipState>,
     pub ending: CancellationToken,
     pub deposition: Arc<Deposition>,
+    pub loops: Loops,
     /// When agents could connect: the caches are filled.
     since: Instant,
 }
@@ -28,13 +31,14 @@ impl Leadership {
     pub fn new(
         (term, raised): (Term, bool),
         state: Arc<LeadershipState>,
-        ending: CancellationToken,
+        (ending, metrics): (CancellationToken, Metrics),
         secured: bool,
         world: Arc<World>,
     ) -> Self {
         let since = Instant::now();
         Self {
             term,
+            loops: Loops::new(Arc::clone(&state), metrics, ending.clone()),
             state,
             ending,
             deposition: Arc::new(Deposition::new((term, raised), since, secured, world)),

@@ -26,14 +26,20 @@ pub fn observer(client: kube::Client) -> Observer {
     let (sessions, rules) = (Arc::new(sessions), Arc::default());
     Observer {
         airspace: Airspace::new(SiteRules::default(), &rules),
-        ground: GroundOrders::new(cluster.clone(), Arc::clone(&sessions), metrics),
+        ground: GroundOrders::new(cluster.clone(), Arc::clone(&sessions), metrics.clone()),
         upgrades: Arc::new(Upgrades::new(None)),
         takeoff_slots: Arc::default(),
         rules,
         missions: Arc::default(),
         operators: Arc::default(),
         traces: FlightTraces::default(),
-        leadership: Leadership::new((Term(1), false), Arc::default(), CancellationToken::new(), false, world),
+        leadership: Leadership::new(
+            (Term(1), false),
+            Arc::default(),
+            (CancellationToken::new(), metrics),
+            false,
+            world,
+        ),
         cluster,
         sessions,
     }

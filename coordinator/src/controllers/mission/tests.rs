@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Mutex;
+use tokio::time::timeout;
 use tower::service_fn;
 
 const MISSIONS: &str = "/apis/skein.dev/v1alpha1/namespaces/north/missions";
@@ -318,7 +319,7 @@ async fn no_part_is_given_before_it_is_known_where_the_vehicle_may_fly() {
     field.calls_after(Duration::ZERO).await;
     assert_eq!(parts(&field), 0);
     field.controller.observer.rules.update(HashMap::new(), false);
-    field.calls_after(RECONCILE_INTERVAL).await;
+    field.calls_after(Controller::INTERVAL).await;
     assert_eq!(parts(&field), 1);
 }
 
@@ -328,7 +329,7 @@ async fn a_flying_vehicle_whose_plan_cannot_be_made_again_comes_home_and_gets_no
     let (mut field, drone) = in_the_air(&mission, &digest);
     field.calls_after(Duration::ZERO).await;
     assert_eq!(field.controller.observer.missions.plan(&drone), PlanOf::None);
-    let calls = field.calls_after(RECONCILE_INTERVAL).await;
+    let calls = field.calls_after(Controller::INTERVAL).await;
     assert!(calls.contains(&format!("DELETE {DRONES}/m")), "{calls:?}");
     assert_eq!(field.controller.observer.missions.plan(&drone), PlanOf::None);
 }

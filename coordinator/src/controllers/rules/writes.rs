@@ -4,12 +4,13 @@ use super::readable::Readable;
 use crate::cluster::api::{ApiError, error_chain};
 use crate::cluster::retry::Failures;
 use crate::cluster::status::write as write_status;
+use crate::controllers::facts::Observer;
 use crate::controllers::pacing::{Due, Paces, Urgency};
 use crds::{Geofence, Operator, ParameterProfile};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::api::Api;
 use kube::core::ObjectMeta;
-use kube::{Client, Resource, ResourceExt};
+use kube::{Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,12 +70,13 @@ impl Writes {
         self.waiting.insert(key, Write { kind, about, status });
     }
 
-    /// Begins as many as may be under way.
-    pub fn begin(&mut self, client: &Client) {
+    /// Begins as many as may be under way, while this coordinator acts.
+    pub fn begin(&mut self, observer: &Observer) {
         while self.tasks.len() < CONCURRENT_WRITES
+            && observer.leadership.state.acts()
             && let Some((key, write)) = self.waiting.pop_first()
         {
-            let client = client.clone();
+            let client = observer.cluster.client();
             self.under_way.insert(key.clone());
             self.tasks.spawn(async move {
                 let done = match write.kind {
@@ -87,8 +89,16 @@ impl Writes {
         }
     }
 
+    /// Begins another whenever one is done, for ever. Safe to cancel.
+    pub async fn go_on(&mut self, observer: &Observer) {
+        loop {
+            self.one().await;
+            self.begin(observer);
+        }
+    }
+
     /// Done when one is; never while none is under way. Safe to cancel.
-    pub async fn one(&mut self) {
+    async fn one(&mut self) {
         let Some(done) = self.tasks.join_next().await else {
             return std::future::pending().await;
         };

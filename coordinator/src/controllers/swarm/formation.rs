@@ -6,6 +6,7 @@ use crate::cluster::world::uid;
 use crate::controllers::airspace::{Airspace, SiteRules, place};
 use crate::controllers::facts::{DroneSnapshot, Observer};
 use crate::controllers::swarm::members::{serving, slot};
+use crate::leadership::periodic::Periodic;
 use crate::metrics::Metrics;
 use crds::formation::FormationShape;
 use crds::{Drone, Swarm, labels};
@@ -248,8 +249,6 @@ async fn give(observer: &Observer, drone: Arc<Drone>, found: InSlot) -> Result<(
     }
 }
 
-const FORMATION_INTERVAL: Duration = Duration::from_millis(500);
-
 /// By the uid of their Swarm.
 #[derive(Debug, Default)]
 pub struct Coverages(Mutex<BTreeMap<String, Coverage>>);
@@ -265,21 +264,34 @@ impl Coverages {
     }
 }
 
+struct Observation {
+    observer: Observer,
+    coverages: Arc<Coverages>,
+    metrics: Metrics,
+    last: Moment,
+}
+
 pub fn start(observer: &Observer, coverages: &Arc<Coverages>, metrics: &Metrics, tasks: &mut JoinSet<()>) {
-    let (observer, coverages, metrics) = (observer.clone(), Arc::clone(coverages), metrics.clone());
-    tasks.spawn(async move {
-        let ending = observer.leadership.ending.clone();
-        let mut last = observer.leadership.state.now();
-        while ending
-            .run_until_cancelled(tokio::time::sleep(FORMATION_INTERVAL))
-            .await
-            .is_some()
-        {
-            let now = observer.leadership.state.now();
-            observe_all(&observer, &coverages, &metrics, (last, now));
-            last = now;
-        }
-    });
+    let observation = Observation {
+        observer: observer.clone(),
+        coverages: Arc::clone(coverages),
+        metrics: metrics.clone(),
+        last: observer.leadership.state.now(),
+    };
+    tasks.spawn(observer.leadership.loops.clone().run(observation));
+}
+
+impl Periodic for Observation {
+    const NAME: &'static str = "formations";
+    const INTERVAL: Duration = Duration::from_millis(500);
+    const EVEN_IN_DOUBT: bool = true;
+
+    async fn run(&mut self) -> Result<(), ApiError> {
+        let now = self.observer.leadership.state.now();
+        observe_all(&self.observer, &self.coverages, &self.metrics, (self.last, now));
+        self.last = now;
+        Ok(())
+    }
 }
 
 fn observe_all(observer: &Observer, coverages: &Coverages, metrics: &Metrics, (last, now): (Moment, Moment)) {

@@ -73,7 +73,7 @@ async fn work_that_takes_long_to_share_is_shared_beside_and_its_mission_says_so(
     let sessions = &field.controller.observer.sessions;
     let epoch = sessions.open(&name, 1).unwrap().epoch;
     sessions.report(&name, epoch, report);
-    field.calls_after(RECONCILE_INTERVAL).await;
+    field.calls_after(Controller::INTERVAL).await;
     assert_eq!(parts(&field), 1, "{:?}", reason(&field));
     assert!(matches!(
         field.controller.observer.missions.plan(&drone),
@@ -117,7 +117,7 @@ async fn a_new_leader_names_a_vehicle_on_a_long_part_the_same_plan_once_that_is_
     );
     let planned = Arc::clone(&field.controller.pool.ready);
     planned.notified().await;
-    field.calls_after(RECONCILE_INTERVAL).await;
+    field.calls_after(Controller::INTERVAL).await;
     match field.controller.observer.missions.plan(&drone) {
         PlanOf::Some(named) => assert_eq!(named.digest, digest),
         other => panic!("{other:?}"),
@@ -155,7 +155,7 @@ async fn no_other_mission_waits_for_the_file_of_one_and_what_is_wrong_with_it_is
     assert!(calls.contains(&served.to_owned()), "{calls:?}");
     // The status of Mission a, and the finalizer of Mission b, side by side.
     assert_eq!(begun.elapsed(), takes);
-    field.calls_after(RECONCILE_INTERVAL).await;
+    field.calls_after(Controller::INTERVAL).await;
     let said = &field.controller.memories["uid-a"].written.conditions[0];
     assert_eq!(said.reason, "BadWork");
     assert!(

@@ -26,7 +26,7 @@ use model::time::Moment;
 use model::units::{Percent, Wgs84};
 use model::vehicle::{ArmingReason, Battery, FlightTruth};
 use model::whereabouts::Astray;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -43,11 +43,22 @@ const GUEST_CALLS: usize = 4;
 #[derive(Debug)]
 pub struct Sessions {
     inner: Mutex<HashMap<NodeName, Session>>,
+    /// Locked last.
+    noted: Mutex<Noted>,
     opened: AtomicU64,
     connected: AtomicUsize,
     world: Arc<World>,
     wake_order: Arc<WakeSet<NodeName>>,
     metrics: Metrics,
+}
+
+/// Nodes by their last reports, so that nobody has to go through all.
+#[derive(Debug, Default)]
+struct Noted {
+    /// Those whose vehicle is in the air elsewhere than above its home.
+    away: HashSet<NodeName>,
+    /// Those that name foreign aircraft.
+    traffic: HashSet<NodeName>,
 }
 
 #[derive(Debug)]
@@ -139,6 +150,7 @@ impl Sessions {
     pub fn new(world: Arc<World>, wake_order: Arc<WakeSet<NodeName>>, metrics: Metrics) -> Self {
         Self {
             inner: Mutex::default(),
+            noted: Mutex::default(),
             opened: AtomicU64::new(0),
             connected: AtomicUsize::new(0),
             world,
@@ -149,6 +161,10 @@ impl Sessions {
 
     fn lock(&self) -> MutexGuard<'_, HashMap<NodeName, Session>> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn noted(&self) -> MutexGuard<'_, Noted> {
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Opens a session for `node`; an older one of the same `life` of its agent ends, and so does one that has not been heard for a while.
@@ -225,6 +241,7 @@ impl Sessions {
         let significant = significant(&report);
         let before = session.significant.replace(significant.clone());
         self.count(session, &report);
+        self.noted().note(node, is_away(&report), !report.traffic.is_empty());
         session.heard = Instant::now();
         session.report = Some((Arc::new(report), session.heard));
         session.current = true;
@@ -317,6 +334,7 @@ impl Sessions {
             let mut inner = self.lock();
             if inner.get(node).is_some_and(|session| !session.connected) {
                 inner.remove(node);
+                self.noted().note(node, false, false);
             }
         }
     }
@@ -380,19 +398,18 @@ impl Sessions {
     /// The last reports on open sessions that name foreign aircraft, and their age.
     pub fn with_traffic(&self) -> Vec<(NodeName, Arc<Report>, Duration)> {
         let inner = self.lock();
-        let open = inner.iter().filter(|(_, s)| s.connected && s.current);
-        let reports = open.filter_map(|(node, s)| Some((node, s.report.as_ref()?)));
-        reports
-            .filter(|(_, (report, _))| !report.traffic.is_empty())
-            .map(|(node, (report, received))| (node.clone(), Arc::clone(report), received.elapsed()))
-            .collect()
+        let noted = self.noted();
+        let open = noted.traffic.iter().filter_map(|node| {
+            let session = inner.get(node).filter(|s| s.connected && s.current)?;
+            let (report, received) = session.report.as_ref()?;
+            Some((node.clone(), Arc::clone(report), received.elapsed()))
+        });
+        open.collect()
     }
 
     /// Whether any vehicle was last reported to be in the air elsewhere than above its home.
     pub fn has_one_away(&self) -> bool {
-        let inner = self.lock();
-        let mut reports = inner.values().filter_map(|s| s.report.as_ref());
-        reports.any(|(report, _)| is_away(report))
+        !self.noted().away.is_empty()
     }
 
     /// Where the vehicles of open sessions are, by their last reports.
@@ -472,6 +489,18 @@ impl Sessions {
         };
         let named = held || session.remote_id.borrow().is_some();
         (named || order.operator.is_some()) && send_new(&session.remote_id, order)
+    }
+}
+
+impl Noted {
+    fn note(&mut self, node: &NodeName, is_away: bool, has_traffic: bool) {
+        for (nodes, is_one) in [(&mut self.away, is_away), (&mut self.traffic, has_traffic)] {
+            if is_one {
+                nodes.insert(node.clone());
+            } else {
+                nodes.remove(node);
+            }
+        }
     }
 }
 

@@ -70,6 +70,9 @@ pub struct World {
     /// For each bit of `filled`, the newest resourceVersion known when the last list was asked for.
     known: [AtomicU64; KINDS],
     went_back: watch::Sender<Option<WentBack>>,
+    /// How often all Drones were gone through.
+    #[cfg(test)]
+    pub(crate) walks: AtomicU64,
 }
 
 #[derive(Default)]
@@ -122,6 +125,11 @@ fn of_swarm(drone: &Drone) -> Option<&str> {
     owner(drone).map(|(swarm, _)| swarm)
 }
 
+/// Whether its vehicle may leave the column above its home: for a station, or for a Mission, also one that has left it behind.
+pub fn roams(drone: &Drone) -> bool {
+    drone.spec.station.is_some() || mission(drone).is_some() || drone.labels().contains_key(labels::MISSION)
+}
+
 /// Every object read from the API server has one.
 pub fn uid(object: &impl ResourceExt) -> &str {
     object.meta().uid.as_deref().unwrap_or_default()
@@ -137,6 +145,8 @@ impl World {
             departures: Mutex::default(),
             known: Default::default(),
             went_back: watch::Sender::new(None),
+            #[cfg(test)]
+            walks: AtomicU64::new(0),
         }
     }
 
@@ -587,12 +597,19 @@ impl World {
     /// By namespace and name; `None`: of all namespaces.
     pub fn all_drones(&self, namespace: Option<&str>) -> Vec<Arc<Drone>> {
         let inner = self.lock();
+        #[cfg(test)]
+        self.walks.fetch_add(1, Ordering::Relaxed);
         inner
             .drones
             .iter()
             .filter(|(k, _)| namespace.is_none_or(|n| k.namespace == n))
             .map(|(_, d)| Arc::clone(d))
             .collect()
+    }
+
+    /// Whether there is a Drone that [`roams`].
+    pub fn has_roaming(&self) -> bool {
+        !self.lock().roaming.is_empty()
     }
 
     pub fn knows_node(&self, node: &NodeName) -> bool {
@@ -667,6 +684,13 @@ impl World {
     pub fn drones_of_swarm(&self, swarm: &str) -> Vec<Arc<Drone>> {
         let inner = self.lock();
         inner.members(swarm).map(|(_, drone)| Arc::clone(drone)).collect()
+    }
+
+    /// By namespace and name; `mission` is a uid, which Drones of other namespaces may name, too.
+    pub fn drones_of_mission(&self, mission: &str) -> Vec<Arc<Drone>> {
+        let inner = self.lock();
+        let drones = inner.of_mission.get(mission).into_iter().flatten();
+        drones.map(|(_, drone)| Arc::clone(drone)).collect()
     }
 
     pub fn size_of_swarm(&self, key: &Key) -> usize {

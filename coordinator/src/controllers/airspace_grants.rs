@@ -5,7 +5,7 @@
 
 use crate::cluster::api::ApiError;
 use crate::cluster::events::Note;
-use crate::cluster::world::of_the_wall;
+use crate::cluster::world::{of_the_wall, roams};
 use crate::controllers::airspace::{Airspace, SiteRules};
 use crate::controllers::facts::{Observer, facts_of, node_of, refuses};
 use crate::controllers::plans::PlanOf;
@@ -63,19 +63,18 @@ struct Gathered {
 
 fn update(observer: &Observer, metrics: &Metrics) {
     let airspace = &observer.airspace;
-    let drones = observer.world().all_drones(None);
-    hear_aircraft(observer, &drones);
+    hear_aircraft(observer);
     // By what it is asked to do, or by where it is or was seen last: a Drone may be gone, or changed, while its vehicle is far from home.
     let was_away = airspace.lock().as_ref().is_some_and(Sites::has_one_away);
-    let is_away = was_away || observer.sessions.has_one_away();
-    if !is_away && !drones.iter().any(|drone| roams(observer, drone)) {
+    if !was_away && !observer.world().has_roaming() && !observer.sessions.has_one_away() {
         // Routes are numbered over all of a leadership: what is kept goes on when there is a station again.
         if airspace.lock().as_mut().is_some_and(Sites::rest) {
-            wake_all(observer, &drones);
+            wake_all(observer);
         }
-        set_unplaced(observer, &drones, false);
+        set_unplaced(observer, false);
         return;
     }
+    let drones = observer.world().all_drones(None);
     let now = observer.leadership.state.now();
     let (gathered, corridors, changes) = gather(observer, &drones);
     let is_strict = |one: &&Gathered| one.drone.as_ref().is_some_and(|drone| refuses(drone));
@@ -119,7 +118,7 @@ fn update(observer: &Observer, metrics: &Metrics) {
         new.map(|(pair, danger)| (pair, danger.action)).collect::<Vec<_>>()
     };
     // Not before the site exists: nobody takes off in between.
-    set_unplaced(observer, &drones, false);
+    set_unplaced(observer, false);
     for ((from, vehicle), what) in conflicts {
         metrics.conflict(what);
         tracing::warn!(%from, node = %vehicle, ?what, "not clear of one that does not keep to its airspace");
@@ -156,7 +155,7 @@ fn update(observer: &Observer, metrics: &Metrics) {
 }
 
 /// Updates the aircraft that vehicles report, and wakes those without a station that may no longer, or again, take off or climb by them.
-fn hear_aircraft(observer: &Observer, drones: &[Arc<Drone>]) {
+fn hear_aircraft(observer: &Observer) {
     let (sessions, airspace) = (&observer.sessions, &observer.airspace);
     let now = observer.leadership.state.now();
     let reports = sessions.with_traffic();
@@ -179,7 +178,7 @@ fn hear_aircraft(observer: &Observer, drones: &[Arc<Drone>]) {
     };
     let kept = match below.sky.is_empty() {
         true => BTreeSet::new(),
-        false => drones.iter().filter_map(is_kept).collect(),
+        false => observer.world().all_drones(None).iter().filter_map(is_kept).collect(),
     };
     let before = std::mem::replace(&mut below.kept, kept);
     let changed: Vec<NodeName> = before.symmetric_difference(&below.kept).cloned().collect();
@@ -261,7 +260,7 @@ fn gather(
             desire: Desire::Nothing,
         });
         one.drone = Some(Arc::clone(drone));
-        one.roams = drone.spec.station.is_some() || planned != PlanOf::NoMission;
+        one.roams = roams(drone);
         let asked = drone.spec.station.as_ref().map_or(Asked::AboveHome, |asked| {
             Asked::Station(observer.airspace.station(asked, Some(&node), report.as_deref()).ok())
         });
@@ -280,19 +279,15 @@ fn gather(
     (all, corridors, changes)
 }
 
-/// Whether its vehicle may leave the column above its home.
-fn roams(observer: &Observer, drone: &Drone) -> bool {
-    drone.spec.station.is_some() || observer.missions.plan(drone) != PlanOf::NoMission
-}
-
 /// Notes whether a Drone may be anywhere while there is no site, and wakes those whom a change concerns.
-fn set_unplaced(observer: &Observer, drones: &[Arc<Drone>], unplaced: bool) {
+fn set_unplaced(observer: &Observer, unplaced: bool) {
     if observer.airspace.unplaced.swap(unplaced, Ordering::Relaxed) != unplaced {
-        wake_all(observer, drones);
+        wake_all(observer);
     }
 }
 
-fn wake_all(observer: &Observer, drones: &[Arc<Drone>]) {
+fn wake_all(observer: &Observer) {
+    let drones = observer.world().all_drones(None);
     for node in drones.iter().filter_map(|drone| node_of(drone)) {
         observer.world().wake_drones_on(&node);
         observer.cluster.wakes.nodes.wake(node);

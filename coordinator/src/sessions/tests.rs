@@ -4,8 +4,9 @@ use super::*;
 use crate::cluster::world::Wakes;
 use crate::controllers::facts::tests::holding;
 use model::ids::Term;
+use model::traffic::Aircraft;
 use model::units::{AltitudeAboveHome, AltitudeAmsl, Heading, Volts, Wgs84};
-use model::vehicle::{Charge, FlightTruth, Position};
+use model::vehicle::{Airborne, Charge, FlightTruth, Position};
 
 fn node() -> NodeName {
     NodeName::parse("n").unwrap()
@@ -218,4 +219,43 @@ async fn a_drone_has_the_node_whose_agent_serves_it_and_none_that_it_merely_name
     sessions.report(&node(), opened.epoch, holds);
     assert_eq!(sessions.node_of(&named("a")), Some(node()));
     assert_eq!(sessions.node_of(&named("b")), None);
+}
+
+#[tokio::test]
+async fn who_is_away_or_names_aircraft_is_known_by_the_last_report() {
+    let sessions = sessions();
+    let opened = sessions.open(&node(), 1).unwrap();
+    let at = Wgs84 {
+        latitude_deg: 47.0,
+        longitude_deg: 8.0,
+    };
+    let away = Report {
+        truth: FlightTruth::Airborne(Airborne::InAir),
+        position: Some(Position {
+            at,
+            amsl: AltitudeAmsl(500.0),
+            above_home: AltitudeAboveHome(20.0),
+        }),
+        traffic: vec![Aircraft {
+            icao: 7,
+            at,
+            altitude: None,
+            velocity: None,
+            climb: None,
+            may_be_uncrewed: false,
+            seen: Moment::default(),
+        }],
+        ..report()
+    };
+    let known = || (sessions.has_one_away(), sessions.with_traffic().len());
+    assert_eq!(known(), (false, 0));
+    sessions.report(&node(), opened.epoch, away.clone());
+    assert_eq!(known(), (true, 1));
+    sessions.report(&node(), opened.epoch, report());
+    assert_eq!(known(), (false, 0));
+    sessions.report(&node(), opened.epoch, away);
+    let again = sessions.open(&node(), 1).unwrap();
+    assert_eq!(known(), (true, 0), "what it heard before is not of this session");
+    sessions.close(&node(), again.epoch);
+    assert_eq!(known(), (false, 0), "no Drone is on its node, and it is forgotten");
 }

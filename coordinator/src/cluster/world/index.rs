@@ -2,7 +2,7 @@
 
 use super::holding::{has_node, was_served};
 use super::pending::{Pending, VehicleRequest};
-use super::{Claim, NodeFacts, owner, uid};
+use super::{Claim, NodeFacts, mission, owner, roams, uid};
 use crate::cluster::key::Key;
 use crds::{Drone, Swarm};
 use fleet::planning::binding::is_granted;
@@ -18,6 +18,10 @@ pub(super) struct Inner {
     pub(super) on_node: HashMap<String, BTreeSet<Key>>,
     /// The Drones that name a Swarm as their owner, by its uid.
     pub(super) of_swarm: HashMap<String, BTreeMap<Key, Arc<Drone>>>,
+    /// The same for Missions.
+    pub(super) of_mission: HashMap<String, BTreeMap<Key, Arc<Drone>>>,
+    /// Drones whose vehicles may leave the columns above their homes.
+    pub(super) roaming: BTreeSet<Key>,
     pub(super) pending: Pending,
     pub(super) swarms: BTreeMap<Key, Arc<Swarm>>,
     pub(super) swarm_of_uid: HashMap<String, Key>,
@@ -43,9 +47,17 @@ fn hardware(drone: &Drone) -> Option<&str> {
 impl Inner {
     pub(super) fn index(&mut self, key: &Key, drone: &Arc<Drone>) {
         self.drone_of_uid.insert(uid(drone.as_ref()).to_owned(), key.clone());
-        if let Some((swarm, _)) = owner(drone) {
-            let members = self.of_swarm.entry(swarm.to_owned()).or_default();
-            members.insert(key.clone(), Arc::clone(drone));
+        for (of, owner) in [
+            (&mut self.of_swarm, owner(drone)),
+            (&mut self.of_mission, mission(drone)),
+        ] {
+            if let Some((owner, _)) = owner {
+                let members = of.entry(owner.to_owned()).or_default();
+                members.insert(key.clone(), Arc::clone(drone));
+            }
+        }
+        if roams(drone) {
+            self.roaming.insert(key.clone());
         }
         if let Some(hardware) = hardware(drone) {
             let served = self.of_hardware.entry(hardware.to_owned()).or_default();
@@ -65,12 +77,18 @@ impl Inner {
 
     pub(super) fn unindex(&mut self, key: &Key, drone: &Drone) {
         self.drone_of_uid.remove(uid(drone));
-        if let Some((swarm, _)) = owner(drone)
-            && let Some(members) = self.of_swarm.get_mut(swarm)
-        {
-            members.remove(key);
-            if members.is_empty() {
-                self.of_swarm.remove(swarm);
+        self.roaming.remove(key);
+        for (of, owner) in [
+            (&mut self.of_swarm, owner(drone)),
+            (&mut self.of_mission, mission(drone)),
+        ] {
+            if let Some((owner, _)) = owner
+                && let Some(members) = of.get_mut(owner)
+            {
+                members.remove(key);
+                if members.is_empty() {
+                    of.remove(owner);
+                }
             }
         }
         if let Some(hardware) = hardware(drone)

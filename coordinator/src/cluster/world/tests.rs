@@ -818,3 +818,37 @@ fn numbers_of_several_airframes_are_bounded_and_those_that_drones_have_are_kept(
     let elsewhere = world.flying_elsewhere(&number, &NodeName::parse("n2").unwrap());
     assert!(elsewhere.is_empty(), "its number is that of several");
 }
+
+#[test]
+fn drones_that_may_roam_and_those_of_a_mission_are_found_without_a_walk() {
+    fn put(world: &World, version: u64, change: impl FnOnce(&mut Drone)) -> (bool, usize) {
+        let mut changed = drone("a", version, None);
+        change(&mut changed);
+        world.drone(Change::Is(Arc::new(changed)));
+        (world.has_roaming(), world.drones_of_mission("m").len())
+    }
+    let world = world();
+    assert_eq!(put(&world, 1, |_| {}), (false, 0));
+    let of_mission = |drone: &mut Drone| {
+        drone.metadata.owner_references = Some(vec![OwnerReference {
+            api_version: "skein.dev/v1alpha1".into(),
+            kind: "Mission".into(),
+            name: "survey".into(),
+            uid: "m".into(),
+            controller: Some(true),
+            block_owner_deletion: None,
+        }]);
+    };
+    assert_eq!(put(&world, 2, of_mission), (true, 1));
+    let left_behind = |drone: &mut Drone| {
+        let label = (labels::MISSION.to_owned(), "survey".to_owned());
+        drone.metadata.labels = Some(BTreeMap::from([label]));
+    };
+    assert_eq!(put(&world, 3, left_behind), (true, 0));
+    assert_eq!(put(&world, 4, |_| {}), (false, 0));
+    let at_a_station = |drone: &mut Drone| drone.spec.station = Some(crds::drone::Station::default());
+    assert_eq!(put(&world, 5, at_a_station), (true, 0));
+    world.drone(Change::Gone(Key::new("north", "a")));
+    assert!(!world.has_roaming());
+    assert_eq!(world.walks.load(Ordering::Relaxed), 0);
+}

@@ -555,3 +555,30 @@ async fn one_report_is_of_one_moment_however_often_it_is_taken_in() {
     let next = taken_in(&field, "n").zip(first).map(|(next, first)| next.since(first));
     assert_eq!(next, Some(std::time::Duration::from_secs(1)));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_quiet_fleet_costs_no_walk_over_its_drones() {
+    let observer = observer(Scripted::new().client());
+    observer.leadership.state.knows(Knowledge::Current);
+    for number in 0..20 {
+        let name = format!("n{number}");
+        node(&observer, &name, false);
+        bound(&observer, &name, |_| {});
+    }
+    let mut tasks = JoinSet::new();
+    start(&observer, &Metrics::default(), &mut tasks);
+    let walks_of_a_minute = async || {
+        // What follows from the last change has been done.
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        let before = observer.world().walks.load(Ordering::Relaxed);
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        observer.world().walks.load(Ordering::Relaxed) - before
+    };
+    assert_eq!(walks_of_a_minute().await, 0);
+    bound(&observer, "n0", station_at(HOME));
+    assert!(walks_of_a_minute().await >= 110, "airspace is granted twice a second");
+    bound(&observer, "n0", |_| {});
+    assert_eq!(walks_of_a_minute().await, 0);
+    observer.leadership.ending.cancel();
+    assert!(tasks.join_next().await.is_some_and(|ended| ended.is_ok()));
+}

@@ -5,7 +5,6 @@ use super::{Controller, reach, status, work};
 use crate::cluster::key::Key;
 use crate::cluster::world::uid;
 use crate::controllers::facts::DroneSnapshot;
-use crate::controllers::plans::owner;
 use crds::{Drone, Mission};
 use fleet::planning::drone::on_mission::{Patience, Question, doing, passing};
 use fleet::planning::mission::Stretches;
@@ -14,7 +13,7 @@ use fleet::planning::mission::progress::{Doing, Observed};
 use fleet::planning::population::Existing;
 use kube::ResourceExt;
 use model::ids::NodeName;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -56,18 +55,10 @@ impl Subject {
 
 impl Controller {
     pub(super) fn subjects(&self) -> Vec<Subject> {
-        let mut drones: HashMap<String, Vec<Arc<Drone>>> = HashMap::new();
         let mut missions = self.missions.state();
-        if !missions.is_empty() {
-            for drone in self.observer.world().all_drones(None) {
-                if let Some((mission, _)) = owner(&drone) {
-                    drones.entry(mission.to_owned()).or_default().push(Arc::clone(&drone));
-                }
-            }
-        }
         missions.sort_by_key(|mission| (-mission.spec.priority, Key::of(mission.as_ref())));
         let subject = |mission: Arc<Mission>| {
-            let own = drones.remove(uid(mission.as_ref())).unwrap_or_default();
+            let own = self.observer.world().drones_of_mission(uid(mission.as_ref()));
             // An owner reference from another namespace does not count.
             let is_own = |drone: &Arc<Drone>| drone.namespace() == mission.namespace();
             Subject {

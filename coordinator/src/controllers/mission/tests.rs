@@ -423,3 +423,18 @@ async fn a_mission_waits_for_a_higher_priority_only_in_its_namespace_and_with_a_
         assert_eq!(said == first, waits, "{said}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn drones_of_no_mission_are_not_gone_through_for_those_that_there_are() {
+    let mut field = Field::new(&[mission("a", &[labels::DRONES_FINALIZER])], Duration::ZERO);
+    let observer = &field.controller.observer;
+    for name in ["n1", "n2"] {
+        node(observer, name, false);
+        bound(observer, name, |_| {});
+    }
+    for _ in 0..3 {
+        field.calls_after(Controller::INTERVAL).await;
+    }
+    let walks = &field.controller.observer.world().walks;
+    assert_eq!(walks.load(std::sync::atomic::Ordering::Relaxed), 0);
+}

@@ -23,6 +23,9 @@ pub const MOST_CORNERS: usize = 100_000;
 
 pub const SMALLEST_M2: f64 = fleet::planning::mission::area::MIN_AREA_M2;
 
+/// Each becomes an object of its own.
+pub const MOST_AREAS: usize = 1000;
+
 const SAME_CORNER_M: f64 = 0.01;
 
 /// Corners of neighbors are snapped to this grid before they are united.
@@ -131,6 +134,10 @@ pub enum BadArea {
     Tangled { what: String },
     #[error("the file has {0} corners, more than {MOST_CORNERS}; divide it")]
     TooManyCorners(usize),
+    #[error(
+        "the file has {0} areas, and each would become an object; import at most {MOST_AREAS} at once, or unite those that are flown together"
+    )]
+    TooManyAreas(usize),
     #[error("the file has no polygon{0}; draw the area as a polygon")]
     NoPolygon(String),
 }
@@ -148,6 +155,9 @@ pub fn prepare(file: &AreaFile, purpose: Purpose) -> Result<Vec<Area>, Vec<BadAr
     if file.corners() > MOST_CORNERS {
         return Err(vec![BadArea::TooManyCorners(file.corners())]);
     }
+    if file.areas.len() > MOST_AREAS {
+        return Err(vec![BadArea::TooManyAreas(file.areas.len())]);
+    }
     let (mut ready, mut wrong) = (Vec::new(), Vec::new());
     for (number, area) in file.areas.iter().enumerate() {
         let what = match &area.name {
@@ -160,7 +170,38 @@ pub fn prepare(file: &AreaFile, purpose: Purpose) -> Result<Vec<Area>, Vec<BadAr
             Err(error) => wrong.push(error),
         }
     }
+    if ready.len() > MOST_AREAS {
+        wrong.push(BadArea::TooManyAreas(ready.len()));
+    }
     if wrong.is_empty() { Ok(ready) } else { Err(wrong) }
+}
+
+/// Web maps that were scrolled around the Earth have longitudes beyond 180°, as have areas that are drawn across it.
+fn turned(area: &RawArea) -> Option<RawArea> {
+    let all = || {
+        let polygons = area.polygons.iter();
+        polygons.flat_map(|polygon| std::iter::once(&polygon.outer).chain(&polygon.holes).flatten())
+    };
+    let is_position = |at: &Wgs84| at.latitude_deg.abs() <= 90.0 && at.longitude_deg.abs() <= 540.0;
+    if !all().all(is_position) || !all().any(|at| at.longitude_deg.abs() > 180.0) {
+        return None;
+    }
+    let turn = |at: &Wgs84| Wgs84 {
+        latitude_deg: at.latitude_deg,
+        longitude_deg: at.longitude_deg - 360.0 * (at.longitude_deg / 360.0).round(),
+    };
+    let polygons = area.polygons.iter().map(|polygon| RawPolygon {
+        outer: polygon.outer.iter().map(turn).collect(),
+        holes: polygon
+            .holes
+            .iter()
+            .map(|hole| hole.iter().map(turn).collect())
+            .collect(),
+    });
+    Some(RawArea {
+        name: area.name.clone(),
+        polygons: polygons.collect(),
+    })
 }
 
 fn position(frame: &Frame, point: Coord) -> Wgs84 {
@@ -173,8 +214,15 @@ fn position(frame: &Frame, point: Coord) -> Wgs84 {
 }
 
 fn one(area: &RawArea, what: &str, purpose: Purpose) -> Result<Vec<Area>, BadArea> {
-    let frame = frame(area, what)?;
+    let turned = turned(area);
     let mut notes = Vec::new();
+    if turned.is_some() {
+        notes.push(format!(
+            "{what}: longitudes beyond 180° were turned by 360°, as a map has them that was scrolled around the Earth"
+        ));
+    }
+    let area = turned.as_ref().unwrap_or(area);
+    let frame = frame(area, what)?;
     let mut valid: Vec<Rings> = Vec::new();
     let several = area.polygons.len() > 1;
     let mut slivers = 0;
@@ -223,6 +271,9 @@ fn one(area: &RawArea, what: &str, purpose: Purpose) -> Result<Vec<Area>, BadAre
             ));
             valid = united;
         }
+    }
+    if valid.len() > MOST_AREAS {
+        return Err(BadArea::TooManyAreas(valid.len()));
     }
     let many = valid.len() > 1;
     let mut areas = Vec::new();

@@ -2,7 +2,6 @@
 
 use crate::{ItemName, Plan, at, meters};
 use model::geo::{HIGHEST_LATITUDE, REACH, offset};
-use model::plan::flight::is_flown_to;
 use model::plan::item::{self, FRAME_GLOBAL, FRAME_GLOBAL_INT, Item};
 use model::station::Altitude;
 use model::units::Wgs84;
@@ -130,6 +129,14 @@ impl Problem {
     }
 }
 
+/// NAV_LOITER_UNLIM, which as the last item becomes a waypoint.
+const LOITER_UNLIM: u16 = 17;
+
+/// Whether a flight leads to the place of an item with this MAV_CMD, as it is or made a waypoint.
+const fn is_flown_to(command: u16) -> bool {
+    model::plan::flight::is_flown_to(command) || command == LOITER_UNLIM
+}
+
 /// Contradictions for which nothing should be armed.
 #[must_use]
 pub fn contradictions(plan: &Plan) -> Vec<Problem> {
@@ -219,6 +226,30 @@ pub fn home_unknown(plan: &Plan) -> Option<String> {
          the ground there; if they are altitudes above home, import the file with --above-home",
         plan.item(number),
         short(altitude),
+        found.count()
+    ))
+}
+
+/// Notes altitudes above mean sea level that are higher above the file's home than a Mission flies above its own.
+#[must_use]
+pub fn far_above_home(plan: &Plan) -> Option<String> {
+    let (_, home) = plan.file.home.filter(|(_, home)| home.0 != 0.0)?;
+    let height = |item: &Item| {
+        let [.., altitude] = item.params;
+        let flown = is_flown_to(item.command) && item.command != item::NAV_LAND && !is_open(item);
+        let above_sea = [FRAME_GLOBAL, FRAME_GLOBAL_INT].contains(&item.frame);
+        let height = altitude? - home.0;
+        (flown && above_sea && height > ALTITUDES_M.1).then_some(height)
+    };
+    let items = plan.file.items.iter().enumerate();
+    let mut found = items.filter_map(|(number, item)| Some((number, height(item)?)));
+    let (number, height) = found.next()?;
+    Some(format!(
+        "altitudes above mean sea level are more than {} m above home of the file ({} m; {} is flown {height:.0} m above it, and {} more): \
+         compare them with the ground there; they are flown only where the coordinator allows them (--station-amsl)",
+        ALTITUDES_M.1,
+        short(home.0),
+        plan.item(number),
         found.count()
     ))
 }

@@ -16,6 +16,12 @@ const LONGEST_NAME: usize = 16;
 
 const TOO_LONG: &str = "its name has more than 16 characters, and no autopilot can be asked for it";
 
+const OF_OTHERS: &str =
+    "it is of another part than the autopilot, such as a camera (Component-Id), and a profile is for the autopilot";
+
+/// MAV_COMP_ID_AUTOPILOT1.
+const AUTOPILOT: u32 = 1;
+
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ParameterFile {
     pub values: BTreeMap<String, (f64, usize)>,
@@ -24,12 +30,19 @@ pub struct ParameterFile {
     /// QGroundControl's five columns, which are the same for both autopilots.
     pub has_columns: bool,
     pub too_long: Vec<String>,
+    /// Of a camera or another part of the vehicle.
+    pub of_others: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BadParameters {
     #[error("line {line} is {text:?}, not the name and the value of a parameter; correct or remove it")]
     Line { line: usize, text: String },
+    /// `NAME,1,5`.
+    #[error(
+        "line {line} is {text:?}, which may be one value with a decimal comma or two values; write a decimal point, and one value for each name"
+    )]
+    TwoValues { line: usize, text: String },
     #[error("line {line}: {name} is {second}, and {first} in line {before}; remove one of them")]
     Twice {
         line: usize,
@@ -95,6 +108,29 @@ fn has_columns(columns: &[&str]) -> bool {
     matches!(columns, [system, component, _, _, kind] if whole(system) && whole(component) && whole(kind))
 }
 
+/// Component-Id of QGroundControl's five columns.
+fn component(line: &str) -> Option<u32> {
+    let columns: Vec<&str> = line.split_whitespace().collect();
+    let component = columns.get(1).filter(|_| has_columns(&columns))?;
+    component.parse().ok()
+}
+
+/// Component-Id whose parameters are those of the autopilot: early PX4 had another than 1.
+fn of_autopilot(text: &str) -> Option<u32> {
+    let mut components = lines(text).filter_map(|(_, line)| component(line)).peekable();
+    let first = components.peek().copied()?;
+    Some(if components.any(|component| component == AUTOPILOT) {
+        AUTOPILOT
+    } else {
+        first
+    })
+}
+
+fn has_two_values(line: &str) -> bool {
+    let mut columns = line.split(',').map(str::trim);
+    columns.next().is_some_and(is_name) && columns.take(2).filter_map(number).count() == 2
+}
+
 fn is_name(name: &str) -> bool {
     let rest = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
     name.starts_with(|c: char| c.is_ascii_uppercase()) && name.len() <= 40 && name.chars().all(rest)
@@ -112,6 +148,7 @@ pub fn read(text: &str) -> Result<ParameterFile, BadParameters> {
             }
         }
     }
+    let autopilot = of_autopilot(text);
     for (line, text) in lines(text) {
         let wrong = || BadParameters::Line {
             line,
@@ -127,6 +164,14 @@ pub fn read(text: &str) -> Result<ParameterFile, BadParameters> {
         let (name, value) = pair(text).filter(|(name, _)| is_name(name)).ok_or_else(wrong)?;
         if !value.is_finite() {
             return Err(wrong());
+        }
+        if has_two_values(text) {
+            let text = text.chars().take(60).collect();
+            return Err(BadParameters::TwoValues { line, text });
+        }
+        if component(text).is_some_and(|component| Some(component) != autopilot) {
+            file.of_others.push(name.to_owned());
+            continue;
         }
         if name.len() > LONGEST_NAME {
             file.too_long.push(name.to_owned());
@@ -392,6 +437,9 @@ pub fn profile(file: &ParameterFile, autopilot: Option<Autopilot>, only: &[Strin
     };
     if !file.too_long.is_empty() {
         profile.left_out.insert(TOO_LONG, file.too_long.clone());
+    }
+    if !file.of_others.is_empty() {
+        profile.left_out.insert(OF_OTHERS, file.of_others.clone());
     }
     let chosen = |name: &str| only.is_empty() || only.iter().any(|prefix| name.starts_with(prefix.as_str()));
     let all: Vec<_> = file.values.iter().filter(|(name, _)| chosen(name)).collect();

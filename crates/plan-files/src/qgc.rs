@@ -1,5 +1,6 @@
 //! QGroundControl's files: `.plan` (developer guide, Plan File Format), `.mission` before it, fences and rally points.
 
+use crate::check::COPTERS;
 use crate::fence::{FenceFile, FenceShape};
 use crate::{MOST_ITEMS, NotTaken, Origin, Place, Plan, PlanFile, home};
 use model::plan::item::{FRAME_GLOBAL, FRAME_GLOBAL_INT, Item};
@@ -68,6 +69,8 @@ const SCAN: &str = "QGroundControl does not save the places that it flies; uploa
 const EARLY: &str =
     "an early QGroundControl has saved it without them; open the plan with a current QGroundControl and save it again";
 const LANDING: &str = "it is the landing of a plane; remove it, as Skein brings its vehicles home";
+const PLANE: &str =
+    "it is the landing of a plane or a VTOL plane, and Skein flies multicopters; plan the mission for a multicopter";
 const OTHER: &str = "make it one of simple items, a survey or a corridor scan";
 
 pub fn read(text: &str) -> Result<Plan, BadPlan> {
@@ -106,6 +109,15 @@ pub fn read(text: &str) -> Result<Plan, BadPlan> {
     Ok(plan)
 }
 
+/// The fence and the rally points of a `.plan`, without its mission, whatever that holds.
+pub fn read_without_mission(text: &str) -> Result<Plan, BadPlan> {
+    let mut json: Value = serde_json::from_str(text)?;
+    if let Some(mission) = json.get_mut("mission") {
+        *mission = json!({"items": [], "version": 2});
+    }
+    read(&json.to_string())
+}
+
 fn known(part: &'static str, version: Option<&Value>, known: &[i64]) -> Result<(), BadPlan> {
     let got = version.and_then(Value::as_i64).unwrap_or_default();
     match known.first() {
@@ -119,6 +131,7 @@ fn known(part: &'static str, version: Option<&Value>, known: &[i64]) -> Result<(
 }
 
 fn read_mission(mission: &Value, plan: &mut Plan) -> Result<(), BadPlan> {
+    plan.vehicle_type = mission.get("vehicleType").and_then(Value::as_i64);
     let items = mission
         .get("items")
         .and_then(Value::as_array)
@@ -141,7 +154,6 @@ fn read_mission(mission: &Value, plan: &mut Plan) -> Result<(), BadPlan> {
             return Err(BadPlan::TooMany);
         }
     }
-    plan.vehicle_type = mission.get("vehicleType").and_then(Value::as_i64);
     plan.file.home = mission.get("plannedHomePosition").and_then(planned_home);
     Ok(())
 }
@@ -174,9 +186,11 @@ fn expand(number: usize, item: &Value, plan: &mut Plan) -> Result<(), BadPlan> {
                 .pointer("/TransectStyleComplexItem/Items")
                 .or_else(|| item.get("Items"));
             let Some(expanded) = expanded.and_then(Value::as_array).filter(|items| !items.is_empty()) else {
+                let is_copter = plan.vehicle_type.is_none_or(|kind| COPTERS.contains(&kind));
                 let why = match kind {
                     "StructureScan" => SCAN,
                     "survey" | "CorridorScan" => EARLY,
+                    "fwLandingPattern" | "vtolLandingPattern" if !is_copter => PLANE,
                     "fwLandingPattern" | "vtolLandingPattern" => LANDING,
                     _ => OTHER,
                 };

@@ -5,6 +5,8 @@ use crate::parameters::{self, BadParameters, ParameterFile};
 use crate::{LONGEST, Plan, Unreadable, fence, looks_like_json, qgc, text, wpl};
 use serde_json::Value;
 
+pub const SHAPEFILE: &str = "a Shapefile";
+
 pub const LONGEST_AREAS: usize = 32 * 1024 * 1024;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +34,8 @@ pub enum Refused {
         "the file is a Skybrush show (.skyc), and Skein flies no shows; fly it with Skybrush, or draw the places as a formation (docs/concepts/formation.md)"
     )]
     Skybrush,
+    #[error("the file is only a part of a Shapefile; import the .shp file beside it (the .prj file is read with it)")]
+    PartOfShapefile,
     #[error("the file is a zip archive with {0}; unpack it and import that")]
     Archive(String),
     #[error("the file is packed ({0}); unpack it and import what is in it")]
@@ -71,15 +75,22 @@ pub enum Refused {
 
 /// `name` counts only where the content says nothing; `projection` is the text of a Shapefile's `.prj`.
 pub fn read(bytes: &[u8], name: &str, projection: Option<&str>) -> Result<Recognized, Refused> {
+    if shapes::is_index(bytes, name) {
+        return Err(Refused::PartOfShapefile);
+    }
     if shapes::is_one(bytes) {
         if bytes.len() > LONGEST_AREAS {
             return Err(Refused::TooLong(bytes.len(), LONGEST_AREAS));
         }
         let contents = Contents::Areas(shapes::read(bytes, projection)?);
-        return Ok(recognized("a Shapefile", contents, String::new()));
+        return Ok(recognized(SHAPEFILE, contents, String::new()));
     }
     if bytes.starts_with(b"PK\x03\x04") {
         return Err(archive(bytes, name));
+    }
+    // The end of an archive, and nothing before it.
+    if bytes.starts_with(b"PK\x05\x06") {
+        return Err(Refused::Empty);
     }
     if let Some(refused) = binary(bytes) {
         return Err(refused);
@@ -112,8 +123,11 @@ pub fn read(bytes: &[u8], name: &str, projection: Option<&str>) -> Result<Recogn
             _ => {}
         }
     }
-    if looks_like_json(&text) {
-        let json: Value = serde_json::from_str(&text).map_err(Refused::Json)?;
+    if looks_like_json(&text) || text.trim_start().starts_with(geojson::SEPARATOR) {
+        let json: Value = match serde_json::from_str(&text) {
+            Ok(json) => json,
+            Err(error) => geojson::sequence(&text).ok_or(Refused::Json(error))?,
+        };
         if geojson::is_one(&json) {
             let contents = Contents::Areas(geojson::read(&json)?);
             return Ok(recognized("GeoJSON", contents, text));
@@ -127,6 +141,12 @@ pub fn read(bytes: &[u8], name: &str, projection: Option<&str>) -> Result<Recogn
             Some("RallyPoints") => "rally points of QGroundControl",
             Some("Mission") => "a QGroundControl mission",
             None if json.get("items").is_some() => "a QGroundControl mission",
+            _ if json.get("type").and_then(Value::as_str) == Some("Topology") => {
+                return Err(Refused::Other("TopoJSON", "GeoJSON"));
+            }
+            _ if json.get("geometryType").is_some() && json.get("features").is_some() => {
+                return Err(Refused::Other("JSON of Esri", "GeoJSON"));
+            }
             _ => return Err(Refused::Unknown),
         };
         return plan(kind, &text, |text| Ok(qgc::read(text).map_err(Unreadable::from)?));
@@ -148,11 +168,26 @@ pub fn read(bytes: &[u8], name: &str, projection: Option<&str>) -> Result<Recogn
             Ok(fence::read_list(text)?)
         });
     }
+    if text.trim_start().starts_with("FMT, ") {
+        return Err(Refused::Log("a flight log of ArduPilot, as text"));
+    }
     if parameters::is_one(&text) {
         let contents = Contents::Parameters(parameters::read(&text)?);
         return Ok(recognized("a parameter file", contents, text));
     }
     Err(other(&text, name))
+}
+
+/// A QGroundControl plan without its mission, for the fence of one whose mission cannot be read.
+#[must_use]
+pub fn read_without_mission(bytes: &[u8]) -> Option<Recognized> {
+    let text = text::decode(bytes);
+    if text.len() > LONGEST {
+        return None;
+    }
+    let plan = qgc::read_without_mission(&text).ok()?;
+    let contents = Contents::Plan(Box::new(plan));
+    Some(recognized("a QGroundControl plan", contents, text))
 }
 
 const fn recognized(kind: &'static str, contents: Contents, text: String) -> Recognized {
@@ -176,11 +211,12 @@ fn archive(bytes: &[u8], name: &str) -> Refused {
         return Refused::Skybrush;
     }
     let inside = [
-        (&b".kml"[..], "a KML file"),
+        // It holds KML, too.
+        (&b".wpml"[..], "a mission of DJI (WPML)"),
+        (b".kml", "a KML file"),
         (b".shp", "a Shapefile"),
         (b".geojson", "GeoJSON"),
         (b".plan", "a plan"),
-        (b".wpml", "a mission of DJI (WPML)"),
     ];
     let found = inside.iter().find(|(ending, _)| has(ending));
     Refused::Archive(found.map_or("files of other kinds", |(_, what)| *what).to_owned())
@@ -231,8 +267,19 @@ fn other(text: &str, name: &str) -> Refused {
     if start.starts_with('<') {
         return Refused::Other("XML, but not KML", "KML");
     }
-    // A parameter file with one bad line is named by that line.
     let ends = |ending: &str| name.to_ascii_lowercase().ends_with(ending);
+    if [".dbf", ".prj", ".cpg", ".qpj", ".sbn", ".sbx", ".qix"]
+        .iter()
+        .any(|ending| ends(ending))
+    {
+        return Refused::PartOfShapefile;
+    }
+    // A fence or a parameter file with one bad line is named by that line.
+    if ends(".fen")
+        && let Err(error) = fence::read_list(text)
+    {
+        return error.into();
+    }
     if ends(".param") || ends(".parm") || ends(".params") {
         return match parameters::read(text) {
             Err(error) => error.into(),

@@ -1,6 +1,7 @@
 //! Both formats, on samples and round trips.
 
 mod field;
+mod forms;
 mod gathered;
 
 use super::*;

@@ -273,7 +273,9 @@ fn columns(text: &str) -> Vec<&str> {
 }
 
 fn item(line: usize, text: &str) -> Result<(usize, Item), BadWpl> {
-    let values = columns(text);
+    // A spreadsheet puts some values in quotes.
+    let text = text.replace('"', "");
+    let values = columns(&text);
     let count = values.len();
     let [number, _current, frame, command, params @ .., goes_on] = values.as_slice() else {
         return Err(BadWpl::Count { line, count });
@@ -305,10 +307,10 @@ fn item(line: usize, text: &str) -> Result<(usize, Item), BadWpl> {
     }
     // Some programs write all columns with decimals.
     let whole = |text: &str| {
-        text.strip_suffix(".000000")
-            .or(text.strip_suffix(".0"))
-            .unwrap_or(text)
-            .to_owned()
+        let (number, decimals) = text.split_once(['.', ',']).unwrap_or((text, ""));
+        let is_whole = decimals.chars().all(|digit| digit == '0');
+        let kept = if is_whole { number } else { text };
+        kept.to_owned()
     };
     let item = Item {
         command: whole(command).parse().map_err(|_| wrong("command", command))?,

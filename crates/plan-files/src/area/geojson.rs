@@ -4,7 +4,7 @@ use super::{AreaFile, RawArea, RawPolygon};
 use ::geojson::{Feature, GeoJson, Geometry, GeometryValue, Position};
 use model::units::Wgs84;
 use serde::Deserialize as _;
-use serde_json::Value;
+use serde_json::{Deserializer, Value};
 use std::collections::BTreeMap;
 
 #[derive(Debug, thiserror::Error)]
@@ -14,6 +14,18 @@ pub enum BadGeoJson {
     /// Another reference system than WGS 84, as files before 2016 could name.
     #[error("the coordinates of the GeoJSON are in {0}; save it in degrees (WGS 84, EPSG:4326)")]
     Reference(String),
+}
+
+/// Stands before each text of a sequence (RFC 7464); programs leave it out, too.
+pub const SEPARATOR: char = '\u{1e}';
+
+/// GeoJSON texts one after another (RFC 8142), as a list.
+#[must_use]
+pub fn sequence(text: &str) -> Option<Value> {
+    let text = text.replace(SEPARATOR, " ");
+    let parts = Deserializer::from_str(&text).into_iter::<Value>();
+    let list = Value::Array(parts.collect::<Result<_, _>>().ok()?);
+    is_one(&list).then_some(list)
 }
 
 #[must_use]
@@ -58,12 +70,7 @@ pub fn read(json: &Value) -> Result<AreaFile, BadGeoJson> {
 }
 
 fn part_of(json: &Value, file: &mut AreaFile, others: &mut BTreeMap<&'static str, usize>) -> Result<(), BadGeoJson> {
-    if let Some(name) = json.pointer("/crs/properties/name").and_then(Value::as_str) {
-        let known = ["CRS84", "4326", "WGS84", "WGS 84"];
-        if !known.iter().any(|known| name.contains(known)) {
-            return Err(BadGeoJson::Reference(name.to_owned()));
-        }
-    }
+    check(json)?;
     match GeoJson::deserialize(json).map_err(::geojson::Error::from)? {
         GeoJson::Geometry(geometry) => area(None, &geometry, file, others),
         GeoJson::Feature(feature) => of_feature(&feature, file, others),
@@ -74,6 +81,36 @@ fn part_of(json: &Value, file: &mut AreaFile, others: &mut BTreeMap<&'static str
         }
     }
     Ok(())
+}
+
+/// Takes degrees of WGS 84, wherever in the text a reference is named.
+fn check(json: &Value) -> Result<(), BadGeoJson> {
+    const KNOWN: [&str; 5] = ["CRS84", "4326", "4979", "WGS84", "WGS 84"];
+    if let Some(name) = json.get("crs").and_then(reference) {
+        let is_projected = name.contains(" / ");
+        if is_projected || !KNOWN.iter().any(|known| name.contains(known)) {
+            return Err(BadGeoJson::Reference(name));
+        }
+    }
+    for list in ["features", "geometries"] {
+        let parts = json.get(list).and_then(Value::as_array);
+        parts.into_iter().flatten().try_for_each(check)?;
+    }
+    json.get("geometry").map_or(Ok(()), check)
+}
+
+/// Name, number or address.
+fn reference(crs: &Value) -> Option<String> {
+    let properties = crs.get("properties").unwrap_or(crs);
+    let text = ["name", "href"].iter().find_map(|key| properties.get(*key)?.as_str());
+    let code = properties
+        .get("code")
+        .filter(|code| code.is_number() || code.is_string());
+    match (text.or(crs.as_str()), code) {
+        (Some(text), _) => Some(text.to_owned()),
+        (None, Some(code)) => Some(format!("EPSG:{}", code.to_string().trim_matches('"'))),
+        (None, None) => None,
+    }
 }
 
 fn of_feature(feature: &Feature, file: &mut AreaFile, others: &mut BTreeMap<&'static str, usize>) {

@@ -4,7 +4,8 @@ use super::{AreaFile, RawArea, RawPolygon};
 use crate::text::number;
 use model::units::Wgs84;
 use quick_xml::Reader;
-use quick_xml::events::Event;
+use quick_xml::escape::resolve_predefined_entity;
+use quick_xml::events::{BytesRef, Event};
 use std::collections::BTreeMap;
 
 #[derive(Debug, thiserror::Error)]
@@ -25,10 +26,37 @@ const DEEPEST: usize = 200;
 
 #[must_use]
 pub fn is_one(text: &str) -> bool {
-    let start: String = text.trim_start().chars().take(4000).collect();
+    let text = text.trim_start();
+    let start: String = text.chars().take(4000).collect();
     // Some files have a remark before the first tag.
     let first = start.find('<').unwrap_or_default();
-    start.contains("<kml") && (first == 0 || start.contains("<?xml"))
+    let is_xml = start.contains('<') && (first == 0 || start.contains("<?xml"));
+    is_xml && (start.contains("<kml") || is_first_tag_kml(text))
+}
+
+/// It may stand after a long comment, and have a prefix.
+fn is_first_tag_kml(text: &str) -> bool {
+    let mut reader = Reader::from_str(text);
+    loop {
+        match reader.read_event() {
+            Ok(Event::Start(tag) | Event::Empty(tag)) => {
+                let name = tag.local_name();
+                let name: &[u8] = name.as_ref();
+                return name == b"kml";
+            }
+            Ok(Event::Eof) | Err(_) => return false,
+            Ok(_) => {}
+        }
+    }
+}
+
+/// Blanks between corners, and letters of names, may be written as references.
+fn letters(reference: &BytesRef<'_>) -> String {
+    if let Ok(Some(letter)) = reference.resolve_char_ref() {
+        return letter.to_string();
+    }
+    let name = String::from_utf8_lossy(reference);
+    resolve_predefined_entity(&name).unwrap_or_default().to_owned()
 }
 
 pub fn read(text: &str) -> Result<AreaFile, BadKml> {
@@ -42,6 +70,7 @@ pub fn read(text: &str) -> Result<AreaFile, BadKml> {
             Event::Start(tag) => reading.begin(&String::from_utf8_lossy(tag.local_name().as_ref())),
             Event::End(tag) => reading.end(&String::from_utf8_lossy(tag.local_name().as_ref()))?,
             Event::Text(text) => reading.text.push_str(&String::from_utf8_lossy(&text)),
+            Event::GeneralRef(reference) => reading.text.push_str(&letters(&reference)),
             Event::CData(text) => reading.text.push_str(&String::from_utf8_lossy(&text)),
             Event::Eof => match reading.path.pop() {
                 Some(open) => return Err(BadKml::Cut(open)),
@@ -75,6 +104,11 @@ impl Reading {
             "Polygon" => self.polygons.push(RawPolygon::default()),
             "LineString" | "Track" => *self.others.entry("lines").or_default() += 1,
             "Point" => *self.others.entry("points").or_default() += 1,
+            "LinearRing" if !self.path.iter().any(|outer| outer == "Polygon") => {
+                *self.others.entry("closed lines").or_default() += 1;
+            }
+            // Of DJI (WPML).
+            "missionConfig" => *self.others.entry("missions of DJI").or_default() += 1,
             "NetworkLink" => *self.others.entry("links to other files").or_default() += 1,
             _ => {}
         }
@@ -93,7 +127,14 @@ impl Reading {
             "coordinates" if within("Polygon") => {
                 let ring = corners(&text)?;
                 let outer = !within("innerBoundaryIs");
-                if let Some(polygon) = self.polygons.last_mut() {
+                let is_drawn = self.polygons.last().is_some_and(|polygon| !polygon.outer.is_empty());
+                if outer && is_drawn {
+                    // Some programs write several outer edges into one polygon.
+                    self.polygons.push(RawPolygon {
+                        outer: ring,
+                        holes: Vec::new(),
+                    });
+                } else if let Some(polygon) = self.polygons.last_mut() {
                     if outer {
                         polygon.outer = ring;
                     } else {
@@ -125,9 +166,12 @@ fn corners(text: &str) -> Result<Vec<Wgs84>, BadKml> {
         joined = joined.replace(comma, ",");
     }
     let corner = |tuple: &str| {
+        // More than an altitude: decimal commas, or two corners without a blank between them.
+        let is_short = tuple.trim_end_matches(',').split(',').count() <= 3;
         let mut numbers = tuple.split(',').map(number);
         let place = numbers.next().flatten().zip(numbers.next().flatten());
         place
+            .filter(|_| is_short)
             .map(|(longitude_deg, latitude_deg)| Wgs84 {
                 latitude_deg,
                 longitude_deg,

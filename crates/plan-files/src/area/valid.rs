@@ -141,6 +141,15 @@ impl RTreeObject for Boxed {
     }
 }
 
+fn box_of(number: usize, ring: &[Coord]) -> Boxed {
+    let (mut from, mut to) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
+    for corner in ring {
+        from = [from[0].min(corner.x), from[1].min(corner.y)];
+        to = [to[0].max(corner.x), to[1].max(corner.y)];
+    }
+    Boxed { number, from, to }
+}
+
 #[must_use]
 pub fn fault(rings: &Rings, frame: &Frame) -> Option<Fault> {
     let place = |point: Coord| at(super::position(frame, point));
@@ -213,6 +222,8 @@ pub fn fault(rings: &Rings, frame: &Frame) -> Option<Fault> {
         });
     }
     let (outer, holes) = rings.0.split_first()?;
+    let boxes = holes.iter().enumerate().map(|(number, hole)| box_of(number, hole));
+    let tree = RTree::bulk_load(boxes.collect());
     for (number, hole) in holes.iter().enumerate() {
         let ring = RingName(number + 1);
         // A corner of a hole may lie on the outer edge, the middle of an edge may not.
@@ -223,10 +234,12 @@ pub fn fault(rings: &Rings, frame: &Frame) -> Option<Fault> {
         if !contains(outer, inner) {
             return Some(Fault::HoleOutside { ring, at: place(inner) });
         }
-        let around = holes
-            .iter()
-            .enumerate()
-            .position(|(other, around)| other != number && contains(around, inner));
+        let near = tree.locate_in_envelope_intersecting(AABB::from_point([inner.x, inner.y]));
+        let is_around = |other: &usize| {
+            let hole = holes.get(*other).filter(|_| *other != number);
+            hole.is_some_and(|hole| contains(hole, inner))
+        };
+        let around = near.map(|hole| hole.number).filter(is_around).min();
         if let Some(around) = around {
             return Some(Fault::HoleInHole {
                 ring,

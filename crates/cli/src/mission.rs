@@ -42,7 +42,7 @@ pub fn state(status: &MissionStatus) -> (&'static str, Option<&Condition>) {
 }
 
 fn import(args: &ImportArgs) -> Result<(), Failure> {
-    import::run(&crate::args::import::ImportArgs {
+    import::run_plans(&crate::args::import::ImportArgs {
         files: vec![args.file.clone()],
         name: args.name.clone(),
         kinds: vec![Kind::Mission],

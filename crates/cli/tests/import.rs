@@ -579,3 +579,77 @@ fn more_shapes_than_a_geofence_has_are_refused_with_what_to_do() {
         "{said}"
     );
 }
+
+#[test]
+fn what_is_said_of_several_files_names_the_file() {
+    let folder = Folder::new();
+    let plan = folder.file("field.plan", whole_plan());
+    let parameters = folder.file("a.param", "WPNAV_SPEED,500\n");
+    let (documents, said) = imported(&[&plan, &parameters]);
+    assert_eq!(documents.len(), 3);
+    let named = |file: &str, what: &str| {
+        let named = |line: &str| line.starts_with(&format!("skein: {file}: {what}"));
+        assert!(said.lines().any(named), "{said}");
+    };
+    named(&plan, "left out: takeoff (1)");
+    named(&parameters, "ParameterProfile a holds for all Vehicles");
+    let (_, said) = imported(&[&plan]);
+    assert!(said.contains("skein: left out: takeoff (1)"), "{said}");
+}
+
+#[test]
+fn mission_import_sends_who_has_another_file_to_import() {
+    let folder = Folder::new();
+    let area = r#"{"type":"Polygon","coordinates":[[[8.5,47.39],[8.501,47.39],[8.501,47.391],[8.5,47.39]]]}"#;
+    for (name, text, kind) in [
+        ("a.geojson", area, "GeoJSON"),
+        ("a.param", "WPNAV_SPEED,500\n", "a parameter file"),
+    ] {
+        let output = skein(&["mission", "import", &folder.file(name, text)]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        let expected = format!("the file is {kind}, and no mission of a ground station; use skein import");
+        assert!(output.status.code() == Some(1) && said.contains(&expected), "{said}");
+    }
+}
+
+#[test]
+fn the_fence_of_a_plan_is_taken_whatever_its_mission_is() {
+    let folder = Folder::new();
+    let mut plan: Value = serde_json::from_str(&whole_plan()).unwrap();
+    plan["mission"]["items"] = json!([{"type": "ComplexItem", "complexItemType": "StructureScan", "version": 3}]);
+    let file = folder.file("tower.plan", plan.to_string());
+    let (code, said) = refused(&[&file]);
+    assert!(
+        code == Some(1) && said.contains("does not save the places that it flies"),
+        "{said}"
+    );
+    let (documents, said) = imported(&[&file, "--kind", "geofence"]);
+    assert_eq!(titles(&documents), ["Geofence tower"]);
+    assert!(said.contains("left out: the mission, which cannot be read"), "{said}");
+}
+
+#[test]
+fn altitudes_far_above_home_are_named_on_import_and_in_preview() {
+    let folder = Folder::new();
+    let text = "QGC WPL 110\n0\t1\t0\t16\t0\t0\t0\t0\t47.397742\t8.545594\t488\t1\n\
+                1\t0\t0\t16\t0\t0\t0\t0\t47.3981\t8.5456\t700\t1\n2\t0\t0\t16\t0\t0\t0\t0\t47.3983\t8.5456\t700\t1\n";
+    let file = folder.file("high.waypoints", text);
+    for options in [&[][..], &["--keep-items"]] {
+        let output = skein(&[&["import", file.as_str()], options].concat());
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            said.contains("is flown 212 m above it, and 1 more"),
+            "{options:?}: {said}"
+        );
+        assert_eq!(output.status.code(), Some(0));
+        if !options.is_empty() {
+            let kept = folder.file("kept.yaml", &output.stdout);
+            let preview = skein(&["mission", "preview", &kept]);
+            let said = String::from_utf8(preview.stdout).unwrap();
+            assert!(
+                said.contains("NOTE: altitudes above mean sea level are more than 120 m"),
+                "{said}"
+            );
+        }
+    }
+}

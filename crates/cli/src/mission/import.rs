@@ -31,6 +31,15 @@ struct File<'a> {
 
 /// Prints nothing on an error.
 pub fn run(args: &ImportArgs) -> Result<(), Failure> {
+    all(args, false)
+}
+
+/// As [`run`], for plans and waypoint files only.
+pub fn run_plans(args: &ImportArgs) -> Result<(), Failure> {
+    all(args, true)
+}
+
+fn all(args: &ImportArgs, only_plans: bool) -> Result<(), Failure> {
     let (mut objects, mut problems, mut reports) = (Objects::default(), Vec::new(), Vec::new());
     label_keys_once(args)?;
     let (mut is_usage, mut taken) = (true, Vec::new());
@@ -38,7 +47,13 @@ pub fn run(args: &ImportArgs) -> Result<(), Failure> {
         let begun = objects.documents.len();
         let said = objects.notes.len();
         let label = path.display().to_string();
-        match one(path, args, &mut objects) {
+        let made = one(path, args, only_plans, &mut objects);
+        if args.files.len() > 1 && !args.check {
+            for note in objects.notes.iter_mut().skip(said) {
+                *note = format!("{label}: {note}");
+            }
+        }
+        match made {
             Ok((kind, nature)) => {
                 let made = objects.documents.iter().skip(begun);
                 taken.push(Taken::of(nature, made.clone()));
@@ -152,9 +167,29 @@ fn write_all(files: &[(PathBuf, String)]) -> Result<(), (PathBuf, std::io::Error
     Ok(())
 }
 
-fn one(path: &Path, args: &ImportArgs, objects: &mut Objects) -> Result<(&'static str, Nature), Failure> {
+fn one(
+    path: &Path,
+    args: &ImportArgs,
+    only_plans: bool,
+    objects: &mut Objects,
+) -> Result<(&'static str, Nature), Failure> {
     let file = read(path, args.name.as_deref())?;
-    let found = recognized(&file)?;
+    let found = match recognized(&file) {
+        Err(refused) if !wants(args, Kind::Mission) => {
+            let found = recognize::read_without_mission(&file.bytes).ok_or(refused)?;
+            objects
+                .notes
+                .push("left out: the mission, which cannot be read".to_owned());
+            found
+        }
+        found => found?,
+    };
+    if only_plans && !matches!(found.contents, Contents::Plan(_)) {
+        return Err(Failure::Failed(format!(
+            "the file is {}, and no mission of a ground station; use skein import",
+            found.kind
+        )));
+    }
     let nature = make(&file, &found, args, objects)?;
     Ok((found.kind, nature))
 }
@@ -175,6 +210,10 @@ fn make(file: &File<'_>, found: &Recognized, args: &ImportArgs, objects: &mut Ob
             Nature::Parameters
         }
         Contents::Areas(of) => {
+            if found.kind == recognize::SHAPEFILE && file.projection.is_none() {
+                let taken = "the Shapefile has no .prj file beside it: its coordinates are taken for degrees of WGS 84";
+                objects.notes.push(taken.to_owned());
+            }
             objects.areas(&file.name, of, args)?;
             Nature::Areas
         }

@@ -117,8 +117,11 @@ fn planned(manifest: &Manifest, fliers: impl FnOnce(&Work) -> Vec<Flier>) -> Res
             if let Err(Failure::Failed(why)) = Work::of_items(items).map_err(|error| failed(&error)) {
                 said = format!("\nA Mission does not fly this file unchanged: {why}\n");
             }
-            if let Some(unknown) = check::home_unknown(&plan) {
-                let _ = writeln!(said, "\nNOTE: {unknown}");
+            for doubt in [check::home_unknown(&plan), check::far_above_home(&plan)]
+                .into_iter()
+                .flatten()
+            {
+                let _ = writeln!(said, "\nNOTE: {doubt}");
             }
             let places = item::places(items).map_err(|error| failed(&error))?;
             let route = Route::new(places).map_err(|error| failed(&error))?;

@@ -75,6 +75,7 @@ fn mission(file: &File<'_>, plan: &Plan, text: &str, args: &ImportArgs, objects:
     let choices = &args.mission;
     if choices.keep_items {
         objects.notes.extend(check::home_unknown(plan));
+        objects.notes.extend(check::far_above_home(plan));
         return unchanged(file, plan, text, objects);
     }
     let raised;
@@ -85,6 +86,7 @@ fn mission(file: &File<'_>, plan: &Plan, text: &str, args: &ImportArgs, objects:
         plan
     };
     objects.notes.extend(check::home_unknown(plan));
+    objects.notes.extend(check::far_above_home(plan));
     match route::route(plan, choices.leave_out) {
         Ok(routed) => of_route(file, plan, &routed, objects),
         Err(refusal) => {

@@ -27,6 +27,10 @@ pub enum Problem {
     )]
     Altitude { item: ItemName, shown: f64, flown: f64 },
     #[error(
+        "{item} shows an altitude above another reference than it flies at (\"AltitudeMode\" against the frame); set its altitude again in QGroundControl and save the plan"
+    )]
+    Reference { item: ItemName },
+    #[error(
         "{item} is flown at {} m above mean sea level, {} ({} m in this file); if these are altitudes above home, save the file with relative altitudes (frame 3), or import it with --above-home",
         short(*.altitude), below_words(*.below), short(*.home)
     )]
@@ -120,7 +124,8 @@ impl Problem {
             }
             Self::Other { item, .. } => format!("{item} cannot be flown; look at it with `skein import`"),
             Self::Mission(_) => "the mission cannot be flown; look at it with `skein import`".to_owned(),
-            Self::Open { .. }
+            Self::Reference { .. }
+            | Self::Open { .. }
             | Self::NoAltitude { .. }
             | Self::Vtol { .. }
             | Self::Unflyable { .. }
@@ -156,6 +161,11 @@ pub fn contradictions(plan: &Plan) -> Vec<Problem> {
         {
             let item = plan.item(number);
             found.push(Problem::Altitude { item, shown, flown });
+        }
+        let origin = plan.items.get(number).copied().unwrap_or_default();
+        if origin.shows_other_reference && is_flown_to(item.command) {
+            let item = plan.item(number);
+            found.push(Problem::Reference { item });
         }
         below.extend(below_home(plan, number, item));
     }

@@ -78,6 +78,8 @@ pub struct Origin {
     pub place: Place,
     /// Meters, as QGroundControl shows it.
     pub shown_altitude: Option<f64>,
+    /// Whether QGroundControl shows the altitude above another reference than the frame's.
+    pub shows_other_reference: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

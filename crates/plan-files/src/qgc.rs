@@ -3,7 +3,9 @@
 use crate::check::COPTERS;
 use crate::fence::{FenceFile, FenceShape};
 use crate::{MOST_ITEMS, NotTaken, Origin, Place, Plan, PlanFile, home};
-use model::plan::item::{FRAME_GLOBAL, FRAME_GLOBAL_INT, Item};
+use model::plan::item::{
+    FRAME_GLOBAL, FRAME_GLOBAL_INT, FRAME_GLOBAL_RELATIVE_ALT, FRAME_GLOBAL_RELATIVE_ALT_INT, Item,
+};
 use model::rules::{Outline, Side};
 use model::units::{AltitudeAmsl, Meters, Wgs84};
 use serde_json::{Value, json};
@@ -148,8 +150,9 @@ fn read_mission(mission: &Value, plan: &mut Plan) -> Result<(), BadPlan> {
             why: EARLY,
         });
     }
+    let modes = Modes::of(mission);
     for (number, item) in items.iter().enumerate() {
-        expand(number, item, plan)?;
+        expand(number, item, modes, plan)?;
         if plan.file.items.len() > MOST_ITEMS {
             return Err(BadPlan::TooMany);
         }
@@ -173,9 +176,38 @@ fn place(list: &Value) -> Option<Wgs84> {
     })
 }
 
-fn expand(number: usize, item: &Value, plan: &mut Plan) -> Result<(), BadPlan> {
+/// Meaning of `AltitudeMode`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Modes {
+    /// 1: above home, 2: above mean sea level, 3: above terrain, flown above mean sea level.
+    Current,
+    /// Until 2020: 1: above mean sea level, 2: above terrain, flown above mean sea level.
+    Early,
+}
+
+impl Modes {
+    fn of(mission: &Value) -> Self {
+        if mission.get("globalPlanAltitudeMode").is_some() {
+            Self::Current
+        } else {
+            Self::Early
+        }
+    }
+
+    fn contradict(self, item: &Value, frame: u8) -> bool {
+        let above_sea = [FRAME_GLOBAL, FRAME_GLOBAL_INT].contains(&frame);
+        let above_home = [FRAME_GLOBAL_RELATIVE_ALT, FRAME_GLOBAL_RELATIVE_ALT_INT].contains(&frame);
+        match item.get("AltitudeMode").and_then(Value::as_i64) {
+            Some(1) => self == Self::Current && above_sea,
+            Some(2) => above_home,
+            _ => false,
+        }
+    }
+}
+
+fn expand(number: usize, item: &Value, modes: Modes, plan: &mut Plan) -> Result<(), BadPlan> {
     match item.get("type").and_then(Value::as_str) {
-        Some("SimpleItem" | "missionItem") => push(number, item, plan),
+        Some("SimpleItem" | "missionItem") => push(number, item, modes, plan),
         Some("ComplexItem") => {
             let kind = item
                 .get("complexItemType")
@@ -200,7 +232,7 @@ fn expand(number: usize, item: &Value, plan: &mut Plan) -> Result<(), BadPlan> {
                     why,
                 });
             };
-            expanded.iter().try_for_each(|item| push(number, item, plan))
+            expanded.iter().try_for_each(|item| push(number, item, modes, plan))
         }
         other => {
             let why = format!("its type is {:?}", other.unwrap_or("missing"));
@@ -209,13 +241,14 @@ fn expand(number: usize, item: &Value, plan: &mut Plan) -> Result<(), BadPlan> {
     }
 }
 
-fn push(number: usize, item: &Value, plan: &mut Plan) -> Result<(), BadPlan> {
+fn push(number: usize, item: &Value, modes: Modes, plan: &mut Plan) -> Result<(), BadPlan> {
     let read = simple(item).map_err(|why| BadPlan::Item { number, why })?;
     let id = item.get("doJumpId").or_else(|| item.get("id")).and_then(Value::as_i64);
     plan.file.items.push(read);
     plan.items.push(Origin {
         place: id.map_or(Place::Unknown, Place::JumpId),
         shown_altitude: shown_altitude(item),
+        shows_other_reference: modes.contradict(item, read.frame),
     });
     Ok(())
 }

@@ -431,9 +431,12 @@ fn words(plan: &Plan, error: &fleet::planning::mission::written::BadItems) -> St
 /// Takes altitudes above mean sea level for altitudes above home.
 #[must_use]
 pub fn above_home(mut plan: Plan) -> Plan {
-    for item in &mut plan.file.items {
+    for (number, item) in plan.file.items.iter_mut().enumerate() {
         if [item::FRAME_GLOBAL, item::FRAME_GLOBAL_INT].contains(&item.frame) {
             item.frame = item::FRAME_GLOBAL_RELATIVE_ALT;
+            if let Some(origin) = plan.items.get_mut(number) {
+                origin.shows_other_reference = false;
+            }
         }
     }
     plan

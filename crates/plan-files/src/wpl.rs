@@ -147,6 +147,7 @@ pub fn read(text: &str) -> Result<Plan, BadWpl> {
             plan.items.push(Origin {
                 place: Place::Line(line),
                 shown_altitude: None,
+                shows_other_reference: false,
             });
         }
         if plan.file.items.len() > MOST_ITEMS {

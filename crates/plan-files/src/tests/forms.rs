@@ -129,6 +129,40 @@ fn a_landing_of_a_plane_in_a_plan_for_a_plane_is_no_item_to_remove() {
 }
 
 #[test]
+fn an_altitude_that_is_shown_above_another_reference_is_refused() {
+    let one = |mode: i64, frame: u8, altitude: f64, is_current: bool| {
+        let mut plan: Value = serde_json::from_str(&with_pattern("survey", 2)).unwrap();
+        plan["mission"]["items"] = json!([{
+            "Altitude": altitude, "AltitudeMode": mode, "autoContinue": true, "command": 16, "doJumpId": 1, "frame": frame,
+            "params": [0, 0, 0, null, 47.398, 8.545_594, altitude], "type": "SimpleItem",
+        }]);
+        if is_current {
+            plan["mission"]["globalPlanAltitudeMode"] = json!(1);
+        }
+        plan.to_string()
+    };
+    for text in [one(1, 0, 540.0, true), one(2, 3, 40.0, true), one(2, 3, 40.0, false)] {
+        let said = wrong(&text);
+        assert!(
+            said.contains(
+                "item 0 (NAV_WAYPOINT, number 1 in QGroundControl) shows an altitude above another reference"
+            ),
+            "{said}"
+        );
+        assert!(crate::read(&text).is_err());
+    }
+    // Until 2020 1 is above mean sea level.
+    for text in [
+        one(1, 3, 40.0, true),
+        one(2, 0, 540.0, true),
+        one(1, 0, 540.0, false),
+        one(0, 3, 40.0, false),
+    ] {
+        assert!(route::route(&plan(&text), false).is_ok(), "{text}");
+    }
+}
+
+#[test]
 fn the_fence_of_a_plan_is_read_without_its_mission() {
     let text = with_pattern("StructureScan", 2);
     assert!(refused(&text, "file").contains("does not save the places that it flies"));

@@ -82,7 +82,7 @@ pub fn read(text: &str) -> Result<Plan, BadPlan> {
     match kind {
         Some("Plan") => {
             known("file", json.get("version"), &[1])?;
-            if let Some(mission) = json.get("mission") {
+            if let Some(mission) = json.get("mission").filter(|mission| !mission.is_null()) {
                 known("mission", mission.get("version"), &[2, 1])?;
                 read_mission(mission, &mut plan)?;
             } else if json.get("geoFence").is_none() && json.get("rallyPoints").is_none() {

@@ -38,9 +38,9 @@ pub struct ParameterFile {
 pub enum BadParameters {
     #[error("line {line} is {text:?}, not the name and the value of a parameter; correct or remove it")]
     Line { line: usize, text: String },
-    /// `NAME,1,5`.
+    /// `NAME,1,5`, or `NAME 1 5`.
     #[error(
-        "line {line} is {text:?}, which may be one value with a decimal comma or two values; write a decimal point, and one value for each name"
+        "line {line} is {text:?}, which has two values, or one with a decimal comma; write one value for each name, with a decimal point"
     )]
     TwoValues { line: usize, text: String },
     #[error("line {line}: {name} is {second}, and {first} in line {before}; remove one of them")]
@@ -126,9 +126,14 @@ fn of_autopilot(text: &str) -> Option<u32> {
     })
 }
 
+/// As `param diff` of MAVProxy shows a default and a value.
 fn has_two_values(line: &str) -> bool {
-    let mut columns = line.split(',').map(str::trim);
-    columns.next().is_some_and(is_name) && columns.take(2).filter_map(number).count() == 2
+    let by_comma: Vec<&str> = line.split(',').map(str::trim).collect();
+    let by_blank: Vec<&str> = line.split_whitespace().collect();
+    [by_comma, by_blank].iter().any(|columns| match columns.as_slice() {
+        [name, one, other, ..] => is_name(name) && number(one).is_some() && number(other).is_some(),
+        _ => false,
+    })
 }
 
 fn is_name(name: &str) -> bool {

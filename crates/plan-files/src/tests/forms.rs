@@ -198,6 +198,7 @@ fn a_parameter_with_two_values_is_refused_as_a_comma_may_be_both() {
         "ATC_RAT_PIT_P,0,135\n",
         "RTL_ALT,3000.0,1500.0\n",
         "RTL_ALT, 3000 , 5\n",
+        "RTL_ALT   1500.000000  3000.000000\n",
     ] {
         let error = parameters::read(text).unwrap_err();
         assert!(
@@ -209,6 +210,7 @@ fn a_parameter_with_two_values_is_refused_as_a_comma_may_be_both() {
         ("RTL_ALT,3000,\n", 3000.0),
         ("RTL_ALT 0,5\n", 0.5),
         ("RTL_ALT,3000,cm\n", 3000.0),
+        ("RTL_ALT 3000 cm, not 30\n", 3000.0),
     ] {
         let file = parameters::read(text).unwrap();
         assert_eq!(

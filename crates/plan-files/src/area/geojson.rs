@@ -85,10 +85,11 @@ fn part_of(json: &Value, file: &mut AreaFile, others: &mut BTreeMap<&'static str
 
 /// Takes degrees of WGS 84, wherever in the text a reference is named.
 fn check(json: &Value) -> Result<(), BadGeoJson> {
-    const KNOWN: [&str; 5] = ["CRS84", "4326", "4979", "WGS84", "WGS 84"];
     if let Some(name) = json.get("crs").and_then(reference) {
-        let is_projected = name.contains(" / ");
-        if is_projected || !KNOWN.iter().any(|known| name.contains(known)) {
+        let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
+        // "WGS 84 / UTM zone 32N" is in meters.
+        let is_named = has(&["WGS84", "WGS 84"]) && !has(&[" / "]);
+        if !has(&["CRS84", "4326", "4979"]) && !is_named {
             return Err(BadGeoJson::Reference(name));
         }
     }

@@ -332,6 +332,7 @@ fn a_reference_is_found_wherever_geojson_names_it() {
         json!(null),
         json!({"type": "EPSG", "properties": {"code": "4326"}}),
         json!("EPSG:4326"),
+        json!("WGS 84 / EPSG:4326"),
         json!({}),
     ] {
         assert_eq!(areas(named(known)).areas.len(), 1);

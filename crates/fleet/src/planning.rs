@@ -14,6 +14,7 @@ pub mod formation;
 pub mod freshness;
 pub mod geofence;
 pub mod ground_order;
+pub mod lateness;
 pub mod leadership;
 pub mod mission;
 pub mod movement;

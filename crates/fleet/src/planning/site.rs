@@ -106,7 +106,7 @@ pub enum Desire {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Expected<'a> {
-    /// The last one on the open session, and when it was received.
+    /// The last one on the open session, and when it was received, less its [lateness](crate::planning::lateness).
     pub report: Option<(&'a Report, Moment)>,
     /// Whether it may be in the air without a report.
     pub may_fly: bool,

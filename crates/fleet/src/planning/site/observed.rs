@@ -11,6 +11,7 @@ use model::time::Moment;
 use model::units::AltitudeAboveHome;
 use model::vehicle::{Airborne, FlightTruth, WhyUnknown};
 
+/// `received`: less the [lateness](crate::planning::lateness) of the report.
 pub fn position_time(report: &Report, received: Moment) -> Moment {
     let age = report
         .position_at

@@ -16,7 +16,7 @@ pub struct Sky {
 }
 
 impl Sky {
-    /// `reports`: those that name aircraft, with when each was received. `positions`: of all vehicles, since the transponder of an uncrewed
+    /// `reports`: those that name aircraft, with when each was received, less its lateness. `positions`: of all vehicles, since the transponder of an uncrewed
     /// aircraft may be one of theirs.
     pub fn hear<'a>(
         &mut self,

@@ -2,6 +2,8 @@
 //!
 //! Owns: one session per node, the newest; what has to be reconciled when a report is news. Must not: decide what an agent is sent
 //! ([`crate::controllers::orders`]) or speak gRPC ([`crate::sessions::uplink`]).
+//!
+//! All ages of reports count from when they were made, as far as is known ([`Lateness`]), not from their receipt.
 
 pub mod log_calls;
 pub mod uplink;
@@ -10,6 +12,7 @@ use crate::cluster::wake_set::WakeSet;
 use crate::cluster::world::World;
 use crate::metrics::{self, Metrics};
 use crds::Drone;
+use fleet::planning::lateness::Lateness;
 use fleet::planning::site::is_away;
 use log_calls::{LogCall, LogCalls};
 use model::accuracy::Accuracy;
@@ -42,6 +45,8 @@ const GUEST_CALLS: usize = 4;
 
 #[derive(Debug)]
 pub struct Sessions {
+    /// The epoch of moments here.
+    began: Instant,
     inner: Mutex<HashMap<NodeName, Session>>,
     /// Locked last.
     noted: Mutex<Noted>,
@@ -80,7 +85,9 @@ struct Session {
     guests: mpsc::Sender<GuestCall>,
     logs: mpsc::Sender<LogCall>,
     replaced: CancellationToken,
+    /// With when it was made.
     report: Option<(Arc<Report>, Instant)>,
+    lateness: Lateness,
     /// By the last report that knew.
     flew: Option<bool>,
     /// Whether the report came on the session that is open now.
@@ -149,6 +156,7 @@ pub struct SessionSnapshot {
 impl Sessions {
     pub fn new(world: Arc<World>, wake_order: Arc<WakeSet<NodeName>>, metrics: Metrics) -> Self {
         Self {
+            began: Instant::now(),
             inner: Mutex::default(),
             noted: Mutex::default(),
             opened: AtomicU64::new(0),
@@ -167,9 +175,19 @@ impl Sessions {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens a session for `node`; an older one of the same `life` of its agent ends, and so does one that has not been heard for a while.
-    /// Of two agents that claim one node, the second is refused: each would fly a vehicle of its own for one Drone.
+    fn moment(&self, at: Instant) -> Moment {
+        Moment::at(at.saturating_duration_since(self.began))
+    }
+
+    #[cfg(test)]
     pub fn open(&self, node: &NodeName, life: u64) -> Result<Opened, NotOpened> {
+        self.open_since(node, life, Instant::now())
+    }
+
+    /// Opens a session for `node` on a stream that its agent asked for at `called`, before it sent any report on it; an older one of the
+    /// same `life` of its agent ends, and so does one that has not been heard for a while.
+    /// Of two agents that claim one node, the second is refused: each would fly a vehicle of its own for one Drone.
+    pub fn open_since(&self, node: &NodeName, life: u64, called: Instant) -> Result<Opened, NotOpened> {
         let mut inner = self.lock();
         let rival = |old: &Session| old.connected && old.life != life && old.heard.elapsed() < HEARD_LATELY;
         if inner.get(node).is_some_and(rival) {
@@ -211,6 +229,7 @@ impl Sessions {
             replaced: CancellationToken::new(),
             flew: old.as_ref().and_then(|old| old.flew),
             report: old.and_then(|old| old.report),
+            lateness: Lateness::of_session(self.moment(called)),
             current: false,
             significant: None,
         };
@@ -243,7 +262,8 @@ impl Sessions {
         self.count(session, &report);
         self.noted().note(node, is_away(&report), !report.traffic.is_empty());
         session.heard = Instant::now();
-        session.report = Some((Arc::new(report), session.heard));
+        let made = session.lateness.made(report.made, self.moment(session.heard));
+        session.report = Some((Arc::new(report), self.began + made.since_epoch()));
         session.current = true;
         drop(inner);
         if before.as_ref() == Some(&significant) {
@@ -346,7 +366,7 @@ impl Sessions {
         session.report.as_ref().map(|(report, _)| Arc::clone(report))
     }
 
-    /// With its time.
+    /// With when it was made.
     pub fn received(&self, node: &NodeName) -> Option<(Arc<Report>, Instant)> {
         let inner = self.lock();
         let session = inner.get(node).filter(|s| s.connected && s.current)?;

@@ -163,10 +163,10 @@ fn hear_aircraft(observer: &Observer) {
         true => Vec::new(),
         false => sessions.positions(),
     };
-    let received = |age: Duration| Moment::at(now.since_epoch().saturating_sub(age));
+    let made = |age: Duration| Moment::at(now.since_epoch().saturating_sub(age));
     let reports = reports
         .iter()
-        .map(|(node, report, age)| (node, report.as_ref(), received(*age)));
+        .map(|(node, report, age)| (node, report.as_ref(), made(*age)));
     let rules = &airspace.of.rules;
     let mut below = airspace.sky();
     below.sky.hear(reports, &positions, rules, now);

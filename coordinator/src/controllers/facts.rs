@@ -52,7 +52,7 @@ impl Observer {
         &self.cluster.world
     }
 
-    /// The last report of `node` on its open session, and when it came: read with another time, its vehicle would seem to stand still.
+    /// The last report of `node` on its open session, and when it was made: read with another time, its vehicle would seem to stand still.
     pub fn reported(&self, node: &NodeName) -> Option<(Arc<Report>, Moment)> {
         let (report, at) = self.sessions.received(node)?;
         Some((report, self.leadership.state.moment(at)))

@@ -201,6 +201,33 @@ async fn a_report_came_when_it_came_whenever_that_is_asked() {
     assert_eq!(next, Some(Duration::from_millis(2100)));
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_report_that_lay_in_a_buffer_is_as_old_as_it_is_in_a_new_session_too() {
+    let sessions = sessions();
+    let second = Duration::from_secs(1);
+    let age = |epoch, made: u32| {
+        let report = Report {
+            made: Moment::at(second * (500 + made)),
+            ..report()
+        };
+        sessions.report(&node(), epoch, report);
+        sessions.agent(&node()).unwrap().report.unwrap().1
+    };
+    let called = Instant::now();
+    tokio::time::advance(second).await;
+    let opened = sessions.open_since(&node(), 1, called).unwrap();
+    tokio::time::advance(second * 3).await;
+    assert_eq!(age(opened.epoch, 0), second * 4, "it may be as old as its stream");
+    assert_eq!(age(opened.epoch, 4), Duration::ZERO);
+    tokio::time::advance(second * 8).await;
+    assert_eq!(age(opened.epoch, 5), second * 7);
+    assert_eq!(sessions.received(&node()).map(|(_, at)| at.elapsed()), Some(second * 7));
+    assert_eq!(age(opened.epoch, 12), Duration::ZERO);
+    let again = sessions.open(&node(), 1).unwrap();
+    tokio::time::advance(second * 2).await;
+    assert_eq!(age(again.epoch, 12), second * 2);
+}
+
 #[tokio::test]
 async fn a_drone_has_the_node_whose_agent_serves_it_and_none_that_it_merely_names() {
     let sessions = sessions();

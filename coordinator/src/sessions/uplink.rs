@@ -75,6 +75,8 @@ impl Uplink {
 
 #[derive(Debug)]
 struct Call {
+    /// When the agent asked for the stream.
+    came: Instant,
     who: Who,
     peer: Option<SocketAddr>,
     auth: Auth,
@@ -93,6 +95,7 @@ impl v1::uplink_server::Uplink for Uplink {
         let (sender, receiver) = mpsc::channel(MAX_QUEUED_ORDERS);
         let extensions = request.extensions();
         let call = Call {
+            came: Instant::now(),
             // A caller that was not authenticated is refused.
             who: extensions.get::<Who>().cloned().ok_or_else(Who::missing)?,
             peer: extensions.get::<Ticket>().map(Ticket::remote),
@@ -157,7 +160,8 @@ async fn hold(
             "the agent has received a higher term than this coordinator leads; reconnect",
         ));
     }
-    let opened = handles.sessions.open(&node, hello.life).map_err(|error| {
+    let opened = handles.sessions.open_since(&node, hello.life, call.came);
+    let opened = opened.map_err(|error| {
         tracing::warn!(%error, "agent refused");
         match error {
             NotOpened::TooMany => Status::resource_exhausted(error.to_string()),

@@ -536,6 +536,47 @@ async fn a_lost_vehicle_away_from_its_home_keeps_others_down_where_no_drone_may_
     }
 }
 
+/// At 20 m/s it could be above the other after five seconds.
+#[tokio::test(start_paused = true)]
+async fn one_whose_reports_lay_in_a_buffer_keeps_others_down_where_it_may_be_by_now() {
+    let field = Field::with(station_at(shifted(HOME, 0.0, -200.0)));
+    let second = Duration::from_secs(1);
+    // By the clock of its agent.
+    let a_pilot_flies = |made: u32| {
+        let made = Moment::at(second * (5000 + made));
+        let report = Report {
+            made,
+            link_alive: true,
+            truth: FlightTruth::Airborne(Airborne::InAir),
+            position: Some(Position {
+                at: shifted(HOME, 0.0, -80.0),
+                amsl: AltitudeAmsl(SEA + 20.0),
+                above_home: AltitudeAboveHome(20.0),
+            }),
+            position_at: Some(made),
+            home: Some(model::route_order::Waypoint {
+                at: HOME,
+                amsl: AltitudeAmsl(SEA),
+            }),
+            so_far: SoFar::Flown,
+            ..Report::of_nothing(name("m"))
+        };
+        field.observer.sessions.report(&name("m"), field.epochs["m"], report);
+        field.report("n", 50.0, 0.0, FlightTruth::Disarmed);
+        field.update();
+    };
+    for made in 0..3 {
+        a_pilot_flies(made);
+        assert!(!field.keeps_down(), "it is 130 m away");
+        tokio::time::advance(second).await;
+    }
+    tokio::time::advance(second * 8).await;
+    a_pilot_flies(3);
+    assert!(field.keeps_down(), "it was 130 m away eight seconds before");
+    a_pilot_flies(11);
+    assert!(!field.keeps_down(), "it is there now");
+}
+
 #[tokio::test(start_paused = true)]
 async fn one_report_is_of_one_moment_however_often_it_is_taken_in() {
     let field = Field::new();

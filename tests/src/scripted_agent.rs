@@ -9,7 +9,7 @@ use model::report::RouteState;
 use model::rules::{FenceState, Rules, RulesReport};
 use proto::v1;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use v1::FlightTruth as Truth;
 
 /// Vehicle with its agent's disk; outlives connections.
@@ -53,6 +53,8 @@ pub struct State {
     pub waits_at: usize,
     route: RouteState,
     ticks: u64,
+    /// The epoch of its clock: on a busy machine it misses ticks, and its reports are not late for that.
+    began: Instant,
 }
 
 impl Vehicle {
@@ -118,6 +120,7 @@ impl State {
             waits_at: usize::MAX,
             route: RouteState::default(),
             ticks: 0,
+            began: Instant::now(),
         }
     }
 
@@ -336,7 +339,7 @@ impl State {
                 details: None,
             }),
             activity: activity.into(),
-            made_ms: self.ticks * u64::try_from(self.tick.as_millis()).unwrap(),
+            made_ms: u64::try_from(self.began.elapsed().as_millis()).unwrap(),
             takeovers: self.takeovers,
             stand_down: self.stand_down.map(|number| v1::StandDown {
                 number,

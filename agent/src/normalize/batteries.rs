@@ -218,8 +218,8 @@ fn battery(m: &BATTERY_STATUS_DATA) -> Battery {
     let cells = m
         .voltages
         .iter()
-        .filter(|&&mv| mv != u16::MAX)
-        .chain(m.voltages_ext.iter());
+        .chain(m.voltages_ext.iter())
+        .filter(|&&mv| mv != u16::MAX);
     let millivolts: u32 = cells.map(|&mv| u32::from(mv)).sum();
     let voltage = (millivolts > 0).then(|| Volts::of_millivolts(millivolts));
     Battery {
@@ -321,6 +321,24 @@ mod tests {
             left(batteries.receive(&status(200, 10, UNDEFINED), false, at(0))),
             Some(10)
         );
+    }
+
+    #[test]
+    fn a_cell_whose_voltage_is_not_known_adds_none() {
+        const NONE: u16 = u16::MAX;
+        let with = |voltages_ext| BATTERY_STATUS_DATA {
+            voltages: [3700; 10],
+            voltages_ext,
+            ..status(0, 50, FINE)
+        };
+        for (ext, volts) in [([0; 4], 37.0), ([NONE; 4], 37.0), ([3700, 3700, NONE, 0], 44.4)] {
+            assert_eq!(battery(&with(ext)).voltage, Some(Volts(volts)), "{ext:?}");
+        }
+        let nothing = BATTERY_STATUS_DATA {
+            voltages_ext: [NONE; 4],
+            ..status(0, 0, FINE)
+        };
+        assert_eq!(battery(&nothing), battery(&status(0, 0, FINE)), "no battery is there");
     }
 
     use MavBatteryFunction as Function;

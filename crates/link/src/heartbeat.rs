@@ -15,6 +15,10 @@ const TYPES_OF_PAYLOADS: std::ops::RangeInclusive<u8> = 26..=27;
 const TYPES_OF_COMPONENTS: std::ops::RangeInclusive<u8> = 30..=34;
 /// MAV_TYPE_BATTERY, PARACHUTE, LOG, OSD, IMU, GPS, WINCH. Before them is DECAROTOR.
 const TYPES_OF_PARTS: std::ops::RangeInclusive<u8> = 36..=42;
+/// MAV_TYPE_ILLUMINATOR. Around it are vehicles: GENERIC_MULTIROTOR and SPACECRAFT_ORBITER.
+const TYPE_ILLUMINATOR: u8 = 44;
+/// MAV_TYPE_GRIPPER, RADIO. Before them is VTOL_GYRODYNE.
+const TYPES_OF_TOOLS: std::ops::RangeInclusive<u8> = 48..=49;
 
 #[must_use]
 pub fn is_autopilot(autopilot: u8, mav_type: u8) -> bool {
@@ -22,7 +26,9 @@ pub fn is_autopilot(autopilot: u8, mav_type: u8) -> bool {
         || mav_type == TYPE_COMPANION
         || TYPES_OF_PAYLOADS.contains(&mav_type)
         || TYPES_OF_COMPONENTS.contains(&mav_type)
-        || TYPES_OF_PARTS.contains(&mav_type);
+        || TYPES_OF_PARTS.contains(&mav_type)
+        || mav_type == TYPE_ILLUMINATOR
+        || TYPES_OF_TOOLS.contains(&mav_type);
     let fills_in_nothing = autopilot == AUTOPILOT_GENERIC && mav_type == TYPE_GENERIC;
     autopilot != AUTOPILOT_INVALID && !of_no_vehicle && !fills_in_nothing
 }
@@ -54,6 +60,12 @@ mod tests {
             (GENERIC, MavType::MAV_TYPE_CAMERA, false),
             (GENERIC, MavType::MAV_TYPE_GIMBAL, false),
             (GENERIC, MavType::MAV_TYPE_BATTERY, false),
+            (GENERIC, MavType::MAV_TYPE_WINCH, false),
+            (GENERIC, MavType::MAV_TYPE_ILLUMINATOR, false),
+            (GENERIC, MavType::MAV_TYPE_GRIPPER, false),
+            (GENERIC, MavType::MAV_TYPE_RADIO, false),
+            (GENERIC, MavType::MAV_TYPE_GENERIC_MULTIROTOR, true),
+            (GENERIC, MavType::MAV_TYPE_VTOL_GYRODYNE, true),
         ] {
             assert_eq!(
                 is_autopilot(autopilot as u8, mav_type as u8),

@@ -60,7 +60,7 @@ fn decide(found: Option<Uri>, cluster: &Uri, variables: &Variables) -> Result<Op
     let host = cluster.host().unwrap_or_default();
     let host = host.trim_matches(['[', ']']).trim_end_matches('.').to_ascii_lowercase();
     let port = cluster.port_u16().unwrap_or(443);
-    if cluster.scheme_str() != Some("https") || is_loopback(&host) {
+    if cluster.scheme_str() != Some("https") || is_this_machine(&host) {
         return Ok(None);
     }
     let no_proxy = variables.no_proxy.as_deref().unwrap_or_default();
@@ -79,10 +79,14 @@ fn decide(found: Option<Uri>, cluster: &Uri, variables: &Variables) -> Result<Op
     }
 }
 
-fn is_loopback(host: &str) -> bool {
+/// Loopback, the unspecified addresses (k3d writes `0.0.0.0`), which connect to it, and the name of Docker Desktop.
+fn is_this_machine(host: &str) -> bool {
     host == "localhost"
         || host.ends_with(".localhost")
-        || host.parse::<IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback())
+        || host == "kubernetes.docker.internal"
+        || host
+            .parse::<IpAddr>()
+            .is_ok_and(|ip| ip.to_canonical().is_loopback() || ip.to_canonical().is_unspecified())
 }
 
 /// Whether an entry of NO_PROXY names `host` (lower case) at `port`: all (`*`), an address, a network, or a name with its subdomains;
@@ -161,7 +165,7 @@ mod tests {
     const PROXY: &str = "http://proxy.corp:3128/";
 
     #[test]
-    fn a_cluster_is_reached_through_the_proxy_and_loopback_never() {
+    fn a_cluster_is_reached_through_the_proxy_and_this_machine_never() {
         for (cluster, through) in [
             ("https://k8s.example:6443", true),
             ("https://10.1.2.3:6443", true),
@@ -173,6 +177,11 @@ mod tests {
             ("https://localhost:6443", false),
             ("https://LOCALHOST.:6443", false),
             ("https://api.localhost", false),
+            ("https://0.0.0.0:39091", false),
+            ("https://[::]:6443", false),
+            ("https://[::ffff:0.0.0.0]:6443", false),
+            ("https://kubernetes.docker.internal:6443", false),
+            ("https://host.docker.internal:6443", true),
             // HTTPS_PROXY is for https.
             ("http://k8s.example:8080", false),
         ] {

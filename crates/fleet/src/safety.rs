@@ -12,6 +12,7 @@ use crate::flight_record::{FlightRecord, Stage};
 use model::assignment::{Assignment, Desired, GroundedWhy, Held};
 use model::battery_level::Level;
 use model::failsafe::executing;
+use model::geo::REACH;
 use model::ground::GroundOrderId;
 use model::home_shift::HomeShift;
 use model::ids::{DroneUid, NodeName, Term};
@@ -244,8 +245,8 @@ pub fn may_arm(q: &ArmQuestion<'_>) -> Result<ArmPermit, NoArm> {
 }
 
 /// Home relative to a vehicle on the ground, if that prevents arming. Without a flight since its autopilot booted, home was set by a wrong
-/// position, or the vehicle was carried since: a return would lead there. After a flight it may have landed elsewhere, but no home is far
-/// above or below the vehicle.
+/// position, or the vehicle was carried since: a return would lead there. After a flight it may have landed elsewhere, but no home near it is
+/// far above or below it, and none is farther away than a site reaches: a ground station may have set one after the landing.
 pub fn home_elsewhere(
     vehicle: &Vehicle,
     record: &FlightRecord,
@@ -256,9 +257,10 @@ pub fn home_elsewhere(
     let may_have_left_home = armed_since_boot || record.stage != Stage::Fresh;
     let off = vehicle.home_off(now)?;
     let far = off.over_ground_m() > HOME_OFF_AT_MOST_M;
+    let beyond_any_site = off.over_ground_m() > REACH;
     let above_or_below = off.up_m.abs() > HOME_OFF_IN_ALTITUDE_AT_MOST_M;
     let wrong = if may_have_left_home {
-        above_or_below && !far
+        beyond_any_site || (above_or_below && !far)
     } else {
         above_or_below || far
     };
@@ -532,6 +534,18 @@ mod tests {
         assert!(home_is(300.0, 0.0, Stage::Flown) && home_is(300.0, 80.0, Stage::Flown));
         assert!(!home_is(5.0, -51.0, Stage::Flown), "somebody set it lower in flight");
         assert!(home_is(5.0, -8.0, Stage::Flown));
+    }
+
+    #[test]
+    fn no_home_beyond_the_reach_of_a_site_is_one_also_after_a_flight() {
+        for stage in [Stage::Flown, Stage::Over] {
+            assert!(home_is(19_900.0, 0.0, stage), "{stage:?}: a long flight");
+            assert!(
+                !home_is(20_100.0, 0.0, stage) && !home_is(-50_000.0, 0.0, stage),
+                "{stage:?}"
+            );
+            assert!(!home_is(50_000.0, 80.0, stage), "{stage:?}");
+        }
     }
 
     fn landed(term: u64, generation: i64) -> Report {

@@ -300,6 +300,9 @@ fn a_vehicle_whose_home_is_elsewhere_is_armed_only_where_it_may_have_flown_from_
         (60.0, 90, ago(80), Stage::Fresh, true),
         (60.0, 90, ago(100), Stage::Fresh, false),
         (60.0, 90, None, Stage::Flown, true),
+        // A ground station has set it after the landing.
+        (50_000.0, 90, ago(80), Stage::Fresh, false),
+        (50_000.0, 90, None, Stage::Flown, false),
     ] {
         let record = FlightRecord {
             uid: Some(uid("d")),

@@ -14,6 +14,7 @@ use crate::heartbeat::is_autopilot;
 use crate::raw::Direction;
 use crate::transport::OpenError;
 use crate::transport::serial::{SerialLine, USUAL_BAUDS};
+use crate::transport::turns;
 use mavlink::MavHeader;
 use mavlink::dialects::ardupilotmega::{HEARTBEAT_DATA, MavMessage};
 use ports::Port;
@@ -97,7 +98,11 @@ impl Search {
     /// Listens at every port once. Safe to cancel.
     pub async fn find(&mut self) -> Result<SerialLine, OpenError> {
         let mut tried = Vec::new();
-        for port in self.ports() {
+        for (place, port) in self.ports().into_iter().enumerate() {
+            // The first turn was that of the search.
+            if place > 0 {
+                turns::SERIAL.wait().await;
+            }
             let finding = self.try_port(&port).await;
             if let Finding::Autopilot { line, baud, header } = finding {
                 let (system, component) = (header.system_id, header.component_id);

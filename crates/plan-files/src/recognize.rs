@@ -4,8 +4,14 @@ use crate::area::{AreaFile, geojson, kml, shapes};
 use crate::parameters::{self, BadParameters, ParameterFile};
 use crate::{LONGEST, Plan, Unreadable, fence, looks_like_json, qgc, text, wpl};
 use serde_json::Value;
+use std::path::{Path, PathBuf};
 
 pub const SHAPEFILE: &str = "a Shapefile";
+
+/// Endings of what stands beside a `.shp` under its name: index, attributes, reference, code page, and what programs add.
+const BESIDE_SHAPES: [&str; 13] = [
+    "shx", "dbf", "prj", "cpg", "qpj", "qmd", "qml", "qix", "sbn", "sbx", "fbn", "fbx", "atx",
+];
 
 pub const LONGEST_AREAS: usize = 32 * 1024 * 1024;
 
@@ -71,6 +77,24 @@ pub enum Refused {
     Shapes(#[from] shapes::BadShapes),
     #[error("the file is JSON that is broken; save it again")]
     Json(#[source] serde_json::Error),
+}
+
+/// The `.shp` among `given` to which the file at `path` belongs, by their names: the two are one Shapefile.
+#[must_use]
+pub fn shapefile_of<'a>(path: &Path, given: &'a [PathBuf]) -> Option<&'a Path> {
+    let is_part = ends(path, &BESIDE_SHAPES);
+    // ArcGIS writes field.shp.xml.
+    let is_description = ends(path, &["xml"]);
+    let own = path.with_extension("");
+    given.iter().map(PathBuf::as_path).find(|shapes| {
+        let same_name = is_part && own == shapes.with_extension("");
+        ends(shapes, &["shp"]) && (same_name || (is_description && own == **shapes))
+    })
+}
+
+fn ends(path: &Path, endings: &[&str]) -> bool {
+    path.extension()
+        .is_some_and(|own| endings.iter().any(|ending| own.eq_ignore_ascii_case(ending)))
 }
 
 /// `name` counts only where the content says nothing; `projection` is the text of a Shapefile's `.prj`.
@@ -267,13 +291,10 @@ fn other(text: &str, name: &str) -> Refused {
     if start.starts_with('<') {
         return Refused::Other("XML, but not KML", "KML");
     }
-    let ends = |ending: &str| name.to_ascii_lowercase().ends_with(ending);
-    if [".dbf", ".prj", ".cpg", ".qpj", ".sbn", ".sbx", ".qix"]
-        .iter()
-        .any(|ending| ends(ending))
-    {
+    if ends(Path::new(name), &BESIDE_SHAPES) {
         return Refused::PartOfShapefile;
     }
+    let ends = |ending: &str| name.to_ascii_lowercase().ends_with(ending);
     // A fence or a parameter file with one bad line is named by that line.
     if ends(".fen")
         && let Err(error) = fence::read_list(text)

@@ -5,6 +5,7 @@ use crate::parameters::{self, BadParameters, ParameterFile, profile};
 use crate::recognize::{self, Contents, Refused};
 use crate::{Plan, check, qgc, route};
 use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 fn contents(bytes: impl AsRef<[u8]>) -> Contents {
@@ -539,6 +540,26 @@ fn parts_of_a_shapefile_a_fence_and_packed_files_are_named() {
     ] {
         let error = recognize::read(&bytes, name, None).unwrap_err();
         assert!(matches!(error, Refused::PartOfShapefile), "{name}: {error}");
+    }
+    let given = ["a/field.shp", "b/Field.SHP"].map(PathBuf::from);
+    for (path, shapes) in [
+        ("a/field.dbf", Some("a/field.shp")),
+        ("a/field.PRJ", Some("a/field.shp")),
+        ("a/field.shp.xml", Some("a/field.shp")),
+        ("b/Field.shx", Some("b/Field.SHP")),
+        ("b/Field.cpg", Some("b/Field.SHP")),
+        ("b/other.dbf", None),
+        ("field.dbf", None),
+        ("a/field.shp", None),
+        ("a/field.kml", None),
+        ("a/field.xml", None),
+        ("a/field", None),
+    ] {
+        assert_eq!(
+            recognize::shapefile_of(Path::new(path), &given),
+            shapes.map(Path::new),
+            "{path}"
+        );
     }
     let said = refused("47.397 8.545\n47.397 8.546\n47.398\n47.397 8.545\n", "pen.fen");
     assert!(said.contains("line 3 is \"47.398\""), "{said}");

@@ -653,3 +653,62 @@ fn altitudes_far_above_home_are_named_on_import_and_in_preview() {
         }
     }
 }
+
+/// A square of 100 m.
+fn shapefile() -> Vec<u8> {
+    let corners = [
+        (8.545, 47.397),
+        (8.545, 47.398),
+        (8.546, 47.398),
+        (8.546, 47.397),
+        (8.545, 47.397),
+    ];
+    let mut shape = 5_i32.to_le_bytes().to_vec();
+    for bound in [8.0, 47.0, 9.0, 48.0_f64] {
+        shape.extend(bound.to_le_bytes());
+    }
+    for number in [1, 5, 0_i32] {
+        shape.extend(number.to_le_bytes());
+    }
+    for (longitude, latitude) in corners {
+        shape.extend(f64::to_le_bytes(longitude));
+        shape.extend(f64::to_le_bytes(latitude));
+    }
+    let words = |bytes: usize| i32::try_from(bytes / 2).unwrap().to_be_bytes();
+    let mut bytes = 9994_i32.to_be_bytes().to_vec();
+    bytes.extend([0_u8; 20]);
+    bytes.extend(words(100 + 8 + shape.len()));
+    bytes.extend(1000_i32.to_le_bytes());
+    bytes.extend(5_i32.to_le_bytes());
+    for bound in [8.0, 47.0, 9.0, 48.0, 0.0, 0.0, 0.0, 0.0_f64] {
+        bytes.extend(bound.to_le_bytes());
+    }
+    bytes.extend(1_i32.to_be_bytes());
+    bytes.extend(words(shape.len()));
+    bytes.extend(shape);
+    bytes
+}
+
+#[test]
+fn all_files_of_a_shapefile_are_one_and_a_part_without_it_is_refused() {
+    let folder = Folder::new();
+    let all = [
+        folder.file("field.cpg", "UTF-8"),
+        folder.file("field.dbf", b"\x03\x7a\x01\x01\x01\0\0\0A\0\x0b\0"),
+        folder.file("field.prj", "GEOGCS[\"GCS_WGS_1984\"]"),
+        folder.file("field.shp", shapefile()),
+        folder.file("field.shx", &shapefile()[..100]),
+    ];
+    let all = all.each_ref().map(String::as_str);
+    let (documents, said) = imported(&[&all[..], &["--as", "exclusion"]].concat());
+    assert_eq!(titles(&documents), ["Geofence field"], "{said}");
+    assert!(!said.contains("has no .prj file"), "{said}");
+    let check = skein(&[&["import"][..], &all[..], &["--as", "exclusion", "--check"]].concat());
+    let said = String::from_utf8(check.stdout).unwrap();
+    assert!(check.status.success(), "{said}");
+    assert!(said.contains(&format!("{}: a part of {}\n", all[1], all[3])), "{said}");
+    for part in [all[1], all[4]] {
+        let (_, said) = refused(&[part, "--as", "exclusion"]);
+        assert!(said.contains("only a part of a Shapefile"), "{said}");
+    }
+}

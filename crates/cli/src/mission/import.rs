@@ -47,6 +47,10 @@ fn all(args: &ImportArgs, only_plans: bool) -> Result<(), Failure> {
         let begun = objects.documents.len();
         let said = objects.notes.len();
         let label = path.display().to_string();
+        if let Some(shapes) = recognize::shapefile_of(path, &args.files).filter(|_| path.exists()) {
+            reports.push(format!("{label}: a part of {}\n", shapes.display()));
+            continue;
+        }
         let made = one(path, args, only_plans, &mut objects);
         if args.files.len() > 1 && !args.check {
             for note in objects.notes.iter_mut().skip(said) {

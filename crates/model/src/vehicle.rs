@@ -222,6 +222,8 @@ pub struct MonitoredBattery {
     /// BATTERY_STATUS.id, from 0: ArduPilot's BATT is 0 and its BATT2 is 1, PX4's BAT1 is 0.
     pub id: u8,
     pub drives: Drives,
+    /// Cells of lithium polymer or ion in series, where BATTERY_STATUS has a voltage of each.
+    pub cells: Option<u8>,
     pub reading: Sighting<Battery>,
 }
 

@@ -1,8 +1,8 @@
 //! A charge that the voltage contradicts, and a battery that falls silent in flight: findings for people.
 //!
 //! An autopilot that counts what was taken (ArduPilot's does) calls any pack full at its start. The voltage of a resting pack gives its
-//! highest possible charge. The cell count is rarely reported, so the smallest that the voltage allows counts, and of lithium polymer and
-//! lithium ion the one with more charge: a healthy pack is never doubted. Under load the voltage proves nothing, so only a vehicle with its
+//! highest possible charge. Where the voltages of cells are not reported, the smallest cell count that the voltage allows counts, and of lithium
+//! polymer and lithium ion the one with more charge: a healthy pack is never doubted. Under load the voltage proves nothing, so only a vehicle with its
 //! motors off is judged.
 //!
 //!   believed --more than DOUBTED_FROM_PERCENT above the voltage, for RESTS_FOR--> doubted --not more than BELIEVED_FROM_PERCENT above it, or gone-->
@@ -44,16 +44,18 @@ const RESTS_FOR: Duration = Duration::from_secs(30);
 /// BATTERY_STATUS (147) comes every two seconds, on a slow line less often.
 const SILENT_AFTER: Duration = Duration::from_secs(30);
 
-fn fewest_cells(pack: Volts) -> f64 {
-    (pack.0 / CELL_AT_MOST_V).ceil().max(1.0)
+/// `known`: as reported.
+fn cells(pack: Volts, known: Option<u8>) -> f64 {
+    let fewest = (pack.0 / CELL_AT_MOST_V).ceil().max(1.0);
+    known.map_or(fewest, |known| f64::from(known).max(fewest))
 }
 
 /// Percent, at rest; `None` outside of the voltages of a charged pack.
-fn most_left(pack: Volts) -> Option<f64> {
+fn most_left(pack: Volts, known_cells: Option<u8>) -> Option<f64> {
     if !(pack.0.is_finite() && pack.0 > 0.0) {
         return None;
     }
-    let cell = pack.0 / fewest_cells(pack);
+    let cell = pack.0 / cells(pack, known_cells);
     let [(lowest, least), ..] = MOST_LEFT;
     if cell <= lowest {
         return Some(least);
@@ -112,7 +114,7 @@ impl Doubt {
     fn judge_at_rest(&mut self, battery: &MonitoredBattery, now: Moment) {
         let reading = battery.reading.fresh(now, SILENT_AFTER);
         let figures = reading.and_then(|reading| Some((reading.remaining?, reading.voltage?)));
-        let judged = figures.and_then(|(left, volts)| Some((left, volts, most_left(volts)?)));
+        let judged = figures.and_then(|(left, volts)| Some((left, volts, most_left(volts, battery.cells)?)));
         let Some((left, volts, most)) = judged else {
             *self = Self::default();
             return;
@@ -127,7 +129,7 @@ impl Doubt {
         }
         let since = *self.too_much_since.get_or_insert(now);
         if now.since(since) >= RESTS_FOR && self.too_much.is_none() {
-            self.too_much = Some(contradicted(battery.id, left, volts, most));
+            self.too_much = Some(contradicted(battery, left, volts, most));
         }
     }
 
@@ -148,15 +150,20 @@ impl Doubt {
     }
 }
 
-fn contradicted(id: u8, left: Percent, Volts(volts): Volts, most: f64) -> String {
-    let cells = fewest_cells(Volts(volts));
+fn contradicted(battery: &MonitoredBattery, left: Percent, Volts(volts): Volts, most: f64) -> String {
+    let count = cells(Volts(volts), battery.cells);
+    let known = if battery.cells.is_some() {
+        format!("of its {count:.0}")
+    } else {
+        format!("where it has {count:.0}")
+    };
     format!(
-        "{} is at {} % by its autopilot, but its {volts:.1} V at rest ({:.2} V a cell where it has {cells:.0}) are those of a pack with {most:.0} % at \
+        "{} is at {} % by its autopilot, but its {volts:.1} V at rest ({:.2} V a cell {known}) are those of a pack with {most:.0} % at \
          most: an autopilot that counts what was taken calls any pack full when it starts; charge it, or set up the monitor, and set the \
          autopilot's own failsafe by voltage",
-        name(id),
+        name(battery.id),
         left.get(),
-        volts / cells,
+        volts / count,
     )
 }
 
@@ -187,14 +194,23 @@ mod tests {
         MonitoredBattery {
             id,
             drives: Drives::Motors,
+            cells: None,
             reading: Sighting::new(battery, at(s)),
         }
     }
 
     fn at_rest(left: u8, volts: f64) -> Vec<String> {
+        at_rest_with(None, left, volts)
+    }
+
+    fn at_rest_with(cells: Option<u8>, left: u8, volts: f64) -> Vec<String> {
         let mut doubts = Doubts::default();
         for s in (0..=60).step_by(2) {
-            doubts.observe(&[battery(0, left, volts, s)], GROUND, at(s));
+            let battery = MonitoredBattery {
+                cells,
+                ..battery(0, left, volts, s)
+            };
+            doubts.observe(&[battery], GROUND, at(s));
         }
         doubts.findings().cloned().collect()
     }
@@ -216,6 +232,31 @@ mod tests {
     }
 
     #[test]
+    fn an_almost_empty_pack_is_doubted_where_its_cells_are_known() {
+        // As many volts as five full cells have.
+        assert_eq!(at_rest(100, 21.6), Vec::<String>::new());
+        let found = at_rest_with(Some(6), 100, 21.6);
+        assert!(
+            found.len() == 1
+                && found[0]
+                    .contains("its 21.6 V at rest (3.60 V a cell of its 6) are those of a pack with 35 % at most"),
+            "{found:?}"
+        );
+        for cells in 2..=14_u8 {
+            for cell in [3.5, 3.6, 3.7] {
+                let volts = cell * f64::from(cells);
+                assert_eq!(
+                    at_rest_with(Some(cells), 100, volts).len(),
+                    1,
+                    "{cells} cells of {cell} V"
+                );
+            }
+        }
+        // Fewer than its voltage allows: they are not all.
+        assert_eq!(at_rest_with(Some(2), 100, 16.8), Vec::<String>::new());
+    }
+
+    #[test]
     fn a_healthy_pack_of_any_usual_kind_is_not_doubted() {
         // Volts of a cell at rest at 100, 80, 60, 40 and 20 percent: lithium polymer, its high-voltage kind, lithium ion.
         let kinds = [
@@ -225,10 +266,17 @@ mod tests {
         ];
         for kind in kinds {
             for (left, volts) in [100, 80, 60, 40, 20].into_iter().zip(kind) {
-                for cells in 1..=14 {
+                for cells in 1..=14_u8 {
                     // A sensor that is off by half a percent.
-                    let found = at_rest(left, volts * f64::from(cells) * 0.995);
-                    assert_eq!(found, Vec::<String>::new(), "{left} %, {cells} cells of {volts} V");
+                    let pack = volts * f64::from(cells) * 0.995;
+                    for known in [None, Some(cells)] {
+                        let found = at_rest_with(known, left, pack);
+                        assert_eq!(
+                            found,
+                            Vec::<String>::new(),
+                            "{left} %, {cells} cells of {volts} V, {known:?}"
+                        );
+                    }
                 }
             }
         }

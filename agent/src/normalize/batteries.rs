@@ -3,7 +3,9 @@
 //! A battery that falls silent in flight, or does not know its charge any more, while others are heard goes on counting: with what it had last,
 //! less what the others have lost since. Its charge is not known, and that of the others is not that of the vehicle.
 
-use link::dialect::{BATTERY_INFO_DATA, BATTERY_STATUS_DATA, MavBatteryChargeState, MavBatteryFunction};
+use link::dialect::{
+    BATTERY_INFO_DATA, BATTERY_STATUS_DATA, MavBatteryChargeState, MavBatteryFunction, MavBatteryType,
+};
 use model::inventory::BatteryWear;
 use model::monitored_battery::{Drives, MotorBatteries};
 use model::time::{Moment, Sighting};
@@ -15,6 +17,8 @@ use std::time::Duration;
 const COUNTS_FOR: Duration = Duration::from_secs(10);
 /// Batteries kept apart; more share the last place.
 const AT_MOST: usize = 8;
+/// No cell has more, millivolts.
+const CELL_AT_MOST_MV: u16 = 5000;
 /// The battery that SYS_STATUS (1) reports.
 const PRIMARY: u8 = 0;
 
@@ -94,6 +98,7 @@ impl Batteries {
         let battery = MonitoredBattery {
             id: m.id,
             drives,
+            cells: cells(m),
             reading: Sighting::new(heard, now),
         };
         match self.place(m.id) {
@@ -214,13 +219,29 @@ pub fn remaining(percent: i8, voltage: Option<Volts>) -> Option<Percent> {
     left.filter(|left| left.get() > 0 || voltage.is_some())
 }
 
+/// Of cells, or of the whole battery: that is in the first place alone, from 65.534 V on also in the next ones. Millivolts; 65535 and 0 stand
+/// for none.
+fn voltages(m: &BATTERY_STATUS_DATA) -> impl Iterator<Item = u16> {
+    let all = m.voltages.iter().chain(m.voltages_ext.iter()).copied();
+    all.filter(|mv| !matches!(*mv, 0 | u16::MAX))
+}
+
+/// Cells of other kinds have other voltages.
+fn cells(m: &BATTERY_STATUS_DATA) -> Option<u8> {
+    match m.mavtype {
+        MavBatteryType::MAV_BATTERY_TYPE_UNKNOWN
+        | MavBatteryType::MAV_BATTERY_TYPE_LIPO
+        | MavBatteryType::MAV_BATTERY_TYPE_LION => {}
+        MavBatteryType::MAV_BATTERY_TYPE_LIFE | MavBatteryType::MAV_BATTERY_TYPE_NIMH => return None,
+    }
+    let are_cells = voltages(m).all(|mv| mv <= CELL_AT_MOST_MV);
+    u8::try_from(voltages(m).count())
+        .ok()
+        .filter(|count| are_cells && *count > 1)
+}
+
 fn battery(m: &BATTERY_STATUS_DATA) -> Battery {
-    let cells = m
-        .voltages
-        .iter()
-        .chain(m.voltages_ext.iter())
-        .filter(|&&mv| mv != u16::MAX);
-    let millivolts: u32 = cells.map(|&mv| u32::from(mv)).sum();
+    let millivolts: u32 = voltages(m).map(u32::from).sum();
     let voltage = (millivolts > 0).then(|| Volts::of_millivolts(millivolts));
     Battery {
         remaining: remaining(m.battery_remaining, voltage),
@@ -339,6 +360,38 @@ mod tests {
             ..status(0, 0, FINE)
         };
         assert_eq!(battery(&nothing), battery(&status(0, 0, FINE)), "no battery is there");
+    }
+
+    #[test]
+    fn the_number_of_cells_is_known_where_each_has_a_voltage() {
+        let with = |kind, known: &[u16], ext: &[u16]| {
+            let mut status = status(0, 50, FINE);
+            status.mavtype = kind;
+            status.voltages[..known.len()].copy_from_slice(known);
+            status.voltages_ext[..ext.len()].copy_from_slice(ext);
+            let mut batteries = Batteries::default();
+            batteries.receive(&status, false, at(0));
+            batteries.each()[0].cells
+        };
+        for (known, ext, count) in [
+            (&[3600; 6][..], &[][..], Some(6)),
+            (&[3600; 10][..], &[3600, 3600, 0, 0][..], Some(12)),
+            (&[3600; 10][..], &[u16::MAX; 4][..], Some(10)),
+            // The whole battery in one place, and one of 67 V in two.
+            (&[21_600][..], &[][..], None),
+            (&[65_534, 1466][..], &[][..], None),
+            (&[][..], &[][..], None),
+        ] {
+            for kind in [
+                MavBatteryType::MAV_BATTERY_TYPE_UNKNOWN,
+                MavBatteryType::MAV_BATTERY_TYPE_LIPO,
+                MavBatteryType::MAV_BATTERY_TYPE_LION,
+            ] {
+                assert_eq!(with(kind, known, ext), count, "{known:?} {ext:?}");
+            }
+        }
+        let iron = MavBatteryType::MAV_BATTERY_TYPE_LIFE;
+        assert_eq!(with(iron, &[3300; 6], &[]), None, "it is full at 3.4 V a cell");
     }
 
     use MavBatteryFunction as Function;

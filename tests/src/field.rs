@@ -14,6 +14,9 @@ pub const PATIENCE: Duration = Duration::from_secs(90);
 
 const SPEEDUP: &str = "10";
 
+/// From full to empty in 1000 simulated minutes, 100 here: simulated time goes on while a loaded machine takes long.
+const BATTERY_PERCENT_PER_MINUTE: &str = "0.1";
+
 /// One field at a time: two cores can run one fleet.
 static ONE: Mutex<()> = Mutex::new(());
 
@@ -39,6 +42,8 @@ impl Field {
                 autopilot,
                 "--speedup",
                 SPEEDUP,
+                "--battery-percent-per-minute",
+                BATTERY_PERCENT_PER_MINUTE,
                 "--names",
                 &vehicles.join(","),
             ])

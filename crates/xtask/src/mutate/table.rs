@@ -278,8 +278,8 @@ pub const MUTATIONS: &[Mutation] = &[
         invariant: 17,
         name: "takes one that is given a station while it climbs for one that holds",
         file: "crates/fleet/src/planning/site/observed.rs",
-        find: "Desire::At(_) | Desire::Home if flies && takes_off(report) =>",
-        replace: "Desire::At(_) | Desire::Home if false && flies && takes_off(report) =>",
+        find: "Desire::At(_) | Desire::Home | Desire::Nothing if flies && takes_off(report) =>",
+        replace: "Desire::At(_) | Desire::Home | Desire::Nothing if false && flies && takes_off(report) =>",
         tests: FLEET,
     },
     Mutation {
@@ -550,8 +550,8 @@ pub const MUTATIONS: &[Mutation] = &[
         invariant: 11,
         name: "takes off without a station below one that holds",
         file: "crates/fleet/src/planning/site/takeoff.rs",
-        find: "Some(way) if known || self.is_clear(node, &way, vehicles) => {",
-        replace: "Some(way) if known || self.is_clear(node, &way, vehicles) || true => {",
+        find: "        if self.is_clear(node, &way, vehicles) {\n",
+        replace: "        if self.is_clear(node, &way, vehicles) || true {\n",
         tests: FLEET,
     },
     Mutation {

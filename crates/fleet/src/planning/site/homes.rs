@@ -130,11 +130,14 @@ impl Site {
         let Ok(down) = Route::through([at, at.at_height(at.up.min(home.up))]) else {
             return false;
         };
-        let counts = |other: &NodeName| {
-            let apart = self.claims.end(other).map_or(0.0, |end| end.over_ground(at));
-            apart < self.pads_apart() || self.claims.reaches(other, ABOVE_HOME.0)
-        };
-        self.others_below(node, &down).iter().any(counts)
+        let below = self.others_below(node, &down);
+        below.iter().any(|other| !self.is_over_its_home_beside(other, at))
+    }
+
+    /// Whether one holds over its own home, far enough from `at` for another to land there.
+    pub(super) fn is_over_its_home_beside(&self, other: &NodeName, at: Local) -> bool {
+        let apart = self.claims.end(other).map_or(0.0, |end| end.over_ground(at));
+        apart >= self.pads_apart() && !self.claims.reaches(other, ABOVE_HOME.0)
     }
 
     /// Others that hold or fly, or may, on the way `down`. One that is beside its begin and no lower than that is left behind.

@@ -69,7 +69,8 @@ impl Site {
         ends.is_some_and(|(stands, end)| !at(end, goal) && end.over_ground(stands) > reach)
     }
 
-    /// Whether a Geofence that came after the grant forbids `route`, however far home wanders.
+    /// Whether a Geofence that came after the grant forbids `route`, wherever home has wandered to since. What would be granted now is not taken
+    /// back.
     fn is_fenced_off(&self, node: &NodeName, report: &Report, route: &RouteOrder) -> bool {
         let Some(home) = self.home(report).filter(|_| self.fences.is_some()) else {
             return false;
@@ -83,6 +84,6 @@ impl Site {
             let homes = BTreeMap::from([(node.clone(), home.up + wander)]);
             kept_within(self.frame, self.fences.as_ref(), &homes)(node, &way).is_err()
         };
-        is_out(-WANDERS.1) && is_out(WANDERS.1)
+        is_out(0.0) && is_out(-WANDERS.1) && is_out(WANDERS.1)
     }
 }

@@ -24,6 +24,9 @@ use std::collections::BTreeMap;
 const DIRECTIONS: u8 = 8;
 const DISTANCES: u8 = 8;
 
+/// The wind brings a vehicle that lands at its home no farther from that over ground, meters.
+const DRIFTS: f64 = 5.0;
+
 /// Lower above its home, a vehicle is about to be on the ground, meters.
 const LOW: f64 = 1.0;
 
@@ -57,22 +60,24 @@ impl Site {
     }
 
     /// Of a vehicle that lands away from home, by a person's order or a failsafe: with another in its way down, it keeps to no airspace of its own.
-    /// Nobody can be asked to make way on the ground; a landing for the battery is said to those there.
+    /// Nobody can be asked to make way on the ground; a landing for the battery is said to those there. People chose the homes of others beside its
+    /// own, above which the wind may bring it.
     pub(super) fn lands_on_others(&self, node: &NodeName, report: &Report, observed: &Observation) -> bool {
         let Doing::Upright { way } = &observed.doing else {
             return false;
         };
         let home = self.home(report);
-        let is_home = home.is_some_and(|home| home.over_ground(observed.at) <= ABOVE_HOME.0);
+        let off = home.map_or(f64::INFINITY, |home| home.over_ground(observed.at));
+        let chosen = |other: &NodeName| off <= DRIFTS && self.is_over_its_home_beside(other, observed.at);
         let is_in_the_way = || match report.activity {
             Activity::LowBattery => !self.claims.in_the_way(node, way).is_empty(),
             Activity::Landing | Activity::Failsafe => {
                 let below = self.others_below(node, way);
-                below.iter().any(|other| self.may_make_way(other))
+                below.iter().any(|other| self.may_make_way(other) && !chosen(other))
             }
             _ => false,
         };
-        !is_home && is_in_the_way()
+        off > ABOVE_HOME.0 && is_in_the_way()
     }
 
     /// One that was not heard cannot, nor one that lands itself: its way ends straight below it.

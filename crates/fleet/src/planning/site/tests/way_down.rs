@@ -193,6 +193,24 @@ fn those_that_land_side_by_side_or_beside_others_that_hold_endanger_nobody() {
     }
 }
 
+/// Their homes are 7 m apart. A landing from farther away is nobody's choice.
+#[test]
+fn one_that_the_wind_brings_off_its_home_as_it_lands_endangers_nobody_above_the_next() {
+    for (east, endangers) in [(2.8, false), (0.0, false), (14.0, true)] {
+        let mut site = new();
+        let above = Desire::AboveHome(AltitudeAboveHome(8.0));
+        let mut vehicles = [vehicle("a", 0.0, Desire::Nothing), vehicle("b", 7.0, above)];
+        (vehicles[0].at, vehicles[0].up, vehicles[0].activity) = ((east, 0.0), 20.0, Activity::Landing);
+        (vehicles[1].up, vehicles[1].activity) = (8.0, Activity::Holding);
+        for second in 0..3 {
+            update(&mut site, &vehicles, second);
+            vehicles[0].up -= 1.0;
+        }
+        let endangered = site.endangered();
+        assert_eq!(!endangered.is_empty(), endangers, "{east} m: {endangered:?}");
+    }
+}
+
 /// It comes near its reserve on the way to its station, where the site is another by then.
 fn turns_back(then: impl FnOnce(Site, u64) -> Site) {
     let mut site = new();

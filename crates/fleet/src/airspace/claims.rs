@@ -407,29 +407,45 @@ impl Claims {
     }
 
     /// Others in the air, or not known to be on the ground, that are not clear of `vehicle` on `route`: by their places or routes by our orders;
-    /// where somebody else flies them, by where they will be soon; and by all that they own where that is not known.
+    /// where somebody else flies them, or they are astray, by where they will be soon; and by all that they own where that is not known, or they
+    /// are silent: their failsafes may bring them there.
     pub(crate) fn fly_in_the_way(&self, vehicle: &NodeName, route: &Route) -> Vec<NodeName> {
         let Some(entry) = self.vehicles.get(vehicle) else {
             return Vec::new();
         };
         let volume = route.volume(entry.margin(&self.rules));
+        let soon = |other: &Claim| {
+            let now = self.clock?;
+            let heard = other.last.as_ref().map(|last| now.since(last.heard))?;
+            let foreseen = other.foreseen(now, &self.rules);
+            foreseen.filter(|_| heard <= self.rules.silent_after)
+        };
         let flies = |owner: Owner| {
             let Owner::Vehicle(name) = owner else { return None };
             let other = self.vehicles.get(&name)?;
+            let unsteady = self.clock.and_then(|now| other.unsteady(now, &self.rules));
             let there = match &other.state {
                 State::Ground(_) => return None,
-                State::Air { way, .. } => Some(way.volume(other.margin(&self.rules))),
-                State::Other { .. } => self.clock.and_then(|now| {
-                    let heard = other.last.as_ref().map(|last| now.since(last.heard))?;
-                    let foreseen = other.foreseen(now, &self.rules);
-                    foreseen.filter(|_| heard <= self.rules.silent_after)
-                }),
+                State::Air { way, .. } => {
+                    let ordered = way.volume(other.margin(&self.rules));
+                    match unsteady {
+                        None => Some(ordered),
+                        Some(_) => soon(other).map(|soon| ordered.and(soon)),
+                    }
+                }
+                State::Other { .. } => soon(other),
                 State::Unheard | State::Unplanned { .. } => None,
             };
             let is_clear = there.is_some_and(|there| there.clear_of(&volume, &self.rules));
             (!is_clear).then_some(name)
         };
         self.in_the_way(vehicle, route).into_iter().filter_map(flies).collect()
+    }
+
+    /// Whether nothing was heard for a while of a vehicle that Skein flies, as of the last update.
+    pub(crate) fn is_silent(&self, vehicle: &NodeName) -> bool {
+        let known = self.vehicles.get(vehicle).zip(self.clock);
+        known.is_some_and(|(entry, now)| entry.unsteady(now, &self.rules) == Some(Unsteady::Silent))
     }
 
     pub(crate) fn last_seen(&self, vehicle: &NodeName) -> Option<Local> {

@@ -80,9 +80,10 @@ impl Site {
         off > ABOVE_HOME.0 && is_in_the_way()
     }
 
-    /// One that was not heard cannot, nor one that lands itself: its way ends straight below it.
+    /// One that is not heard cannot, nor one that lands itself: its way ends straight below it.
     fn may_make_way(&self, node: &NodeName) -> bool {
-        self.claims.last_seen(node).is_some_and(|at| {
+        let seen = self.claims.last_seen(node).filter(|_| !self.claims.is_silent(node));
+        seen.is_some_and(|at| {
             let end = self.claims.end(node);
             end.is_none_or(|end| end.over_ground(at) > ABOVE_HOME.0 || end.up >= at.up - ABOVE_HOME.1)
         })

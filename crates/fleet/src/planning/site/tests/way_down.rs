@@ -339,6 +339,31 @@ fn one_above_its_home_lands_through_nobody_who_may_be_below_it() {
     }
 }
 
+/// The autopilot of one that holds beside may return below it.
+#[test]
+fn one_above_its_home_does_not_land_through_the_way_home_of_one_that_is_silent() {
+    let mut site = new();
+    let mut vehicles = [
+        vehicle("a", 0.0, Desire::Home),
+        vehicle("b", -40.0, Desire::At(station(40.0, 0.0, 20.0))),
+    ];
+    (vehicles[0].up, vehicles[0].activity) = (30.0, Activity::Holding);
+    (vehicles[1].at, vehicles[1].up, vehicles[1].activity) = ((40.0, 0.0), 20.0, Activity::Holding);
+    let is_home = |site: &Site, a: &Vehicle, second| site.is_home(&a.node, &a.report(at(second)));
+    for second in 0..2 {
+        update(&mut site, &vehicles, second);
+    }
+    assert!(is_home(&site, &vehicles[0], 1), "it is heard, and holds far away");
+    vehicles[1].heard = false;
+    for second in 2..10 {
+        update(&mut site, &vehicles, second);
+    }
+    assert!(!is_home(&site, &vehicles[0], 9), "it may return below");
+    vehicles[1].heard = true;
+    update(&mut site, &vehicles, 10);
+    assert!(is_home(&site, &vehicles[0], 10), "it is heard where it was");
+}
+
 #[test]
 fn one_beside_another_above_its_home_lands_away_from_it() {
     let mut site = new();

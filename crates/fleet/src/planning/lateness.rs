@@ -3,8 +3,8 @@
 //! Owns: [`Lateness`] of one session. Must not: read a clock, or compare wall clocks.
 //!
 //! The agent's clock and ours are monotonic and have nothing in common. The report that took the least time from the one to the other
-//! counts as not late, and each other is late by how much longer it took. An agent reports only once its stream is open: until another
-//! report was faster, its first one counts as made when its stream was opened. It may repeat there what it made a second before.
+//! counts as not late, and each other is late by how much longer it took. An agent reports only once its stream is open: at first, and until
+//! another report was faster, its first one counts as made when its stream was opened. It may repeat there what it made a second before.
 //!
 //! What is not known counts as late: a clock that runs slow, stands still or goes back, and a computer that was suspended, make reports
 //! older, never newer, until the least is forgotten or the session ends. A clock that jumps ahead hides a delay of its own vehicle alone,
@@ -15,6 +15,10 @@ use std::time::Duration;
 
 /// The least of the last one to two of these counts: a clock that is off by 0.05 % adds 60 ms at most.
 const WINDOW: Duration = Duration::from_secs(60);
+
+/// A first report counts as made when its stream was opened for so long: it may have lain on its way, and a slow computer may have taken its
+/// time to make it. A delay that lasts ends the connection sooner.
+const FIRST_DOUBTED_FOR: Duration = Duration::from_secs(15);
 
 /// A report by both clocks.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +39,8 @@ impl Prompt {
 #[derive(Clone, Copy, Debug)]
 pub struct Lateness {
     opened: Moment,
+    /// The first report, as if it was received when the stream was opened; and when it was.
+    first: Option<(Prompt, Moment)>,
     /// The fastest since `since`; `None` before the first report that says when it was made.
     fastest: Option<Prompt>,
     since: Moment,
@@ -47,6 +53,7 @@ impl Lateness {
     pub const fn of_session(opened: Moment) -> Self {
         Self {
             opened,
+            first: None,
             fastest: None,
             since: opened,
             before: None,
@@ -60,8 +67,15 @@ impl Lateness {
         match self.fastest {
             None if made == Moment::default() => return received,
             None => {
-                let received = self.opened.min(received);
-                self.fastest = Some(Prompt { made, received });
+                let at_opening = self.opened.min(received);
+                self.first = Some((
+                    Prompt {
+                        made,
+                        received: at_opening,
+                    },
+                    received,
+                ));
+                self.fastest = Some(own);
             }
             Some(_) if received.since(self.since) >= WINDOW => {
                 (self.before, self.fastest, self.since) = (self.fastest, Some(own), received);
@@ -69,8 +83,13 @@ impl Lateness {
             Some(fastest) if fastest.later(own).is_zero() => self.fastest = Some(own),
             Some(_) => {}
         }
-        let late = |than: Option<Prompt>| than.map_or(Duration::ZERO, |than| than.later(own));
-        let late = late(self.fastest).max(late(self.before));
+        self.first = self.first.filter(|(_, at)| received.since(*at) < FIRST_DOUBTED_FOR);
+        let first = self.first.map(|(first, _)| first);
+        let late = [first, self.fastest, self.before]
+            .into_iter()
+            .flatten()
+            .map(|than| than.later(own));
+        let late = late.max().unwrap_or_default();
         Moment::at(received.since_epoch().saturating_sub(late))
     }
 }
@@ -134,6 +153,10 @@ mod tests {
         assert!(near(session.late(100.0, 4.0), 4.0));
         assert!(near(session.late(101.0, 4.0), 4.0));
         assert!(near(session.late(105.0, 0.1), 0.1));
+        // A slow computer took 4 s to make it.
+        let mut session = Session::new(7000.0);
+        assert!((104..118).all(|second| near(session.late(f64::from(second), 0.0), 4.0)));
+        assert!(near(session.late(119.0, 0.0), 0.0));
         // Made before the stream was opened, and sent again on it.
         let mut session = Session::new(7000.0);
         assert!(near(session.late(99.5, 0.5), 0.0));

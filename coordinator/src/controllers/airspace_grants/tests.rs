@@ -434,11 +434,13 @@ async fn one_away_from_its_home_keeps_others_down_where_no_drone_may_be_elsewher
     field.report("m", 45.0, 15.0, up);
     field.update();
     assert!(field.keeps_down(), "it holds over the home of the other");
-    tokio::time::advance(Duration::from_secs(1)).await;
-    field.report("m", 0.0, 20.0, up);
-    field.report("n", 50.0, 0.0, FlightTruth::Disarmed);
-    field.update();
-    assert!(!field.keeps_down(), "it is above its own");
+    for _ in 0..2 {
+        tokio::time::advance(Duration::from_secs(1)).await;
+        field.report("m", 0.0, 20.0, up);
+        field.report("n", 50.0, 0.0, FlightTruth::Disarmed);
+        field.update();
+    }
+    assert!(!field.keeps_down(), "it is at rest above its own");
 }
 
 #[tokio::test(start_paused = true)]

@@ -170,7 +170,9 @@ fn polygons(rings: Vec<(bool, Vec<Wgs84>)>) -> Vec<RawPolygon> {
     let mut owners = owners(&drawn, &outer);
     if owners.contains(&None) {
         // Some programs do not mind the direction: each second ring around a point is the edge of a hole.
-        outer = (0..drawn.len()).map(|number| depth(&drawn, number).is_multiple_of(2)).collect();
+        outer = (0..drawn.len())
+            .map(|number| depth(&drawn, number).is_multiple_of(2))
+            .collect();
         owners = self::owners(&drawn, &outer);
     }
     let mut polygons: Vec<RawPolygon> = Vec::new();

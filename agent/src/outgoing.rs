@@ -42,6 +42,18 @@ pub enum NotAllowed {
 }
 
 impl Outgoing {
+    /// Whether what is remembered goes to the disk before it. Not for what a Remote ID transmitter is told: that is due every second, and no disk
+    /// may hold it up.
+    pub const fn follows_memory(&self) -> bool {
+        !matches!(
+            self.message,
+            MavMessage::OPEN_DRONE_ID_SYSTEM(_)
+                | MavMessage::OPEN_DRONE_ID_OPERATOR_ID(_)
+                | MavMessage::OPEN_DRONE_ID_SELF_ID(_)
+                | MavMessage::OPEN_DRONE_ID_BASIC_ID(_)
+        )
+    }
+
     /// Invariants 2, 12 and 14, at the moment of writing: an arm permit is spent, what could arm the vehicle is not written without one,
     /// and what is changed on the ground only was decided just now.
     ///
@@ -110,6 +122,25 @@ mod tests {
             on_ground_until: None,
         };
         outgoing.allow(Moment::default())
+    }
+
+    #[test]
+    fn only_what_a_transmitter_is_told_waits_for_no_disk() {
+        let follows = |message| {
+            let outgoing = Outgoing {
+                from: Address::new(1, 191),
+                message,
+                within: Duration::ZERO,
+                permit: None,
+                once_remembered: false,
+                on_ground_until: None,
+            };
+            outgoing.follows_memory()
+        };
+        assert!(!follows(MavMessage::OPEN_DRONE_ID_SYSTEM(Default::default())));
+        assert!(!follows(MavMessage::OPEN_DRONE_ID_OPERATOR_ID(Default::default())));
+        assert!(follows(MavMessage::COMMAND_LONG(Default::default())));
+        assert!(follows(our_heartbeat()));
     }
 
     #[test]

@@ -446,7 +446,7 @@ impl Shell {
             self.wiring.lease.pass(self.pilot.program_volume(), Instant::now());
             let Some(out) = out else { break };
             let state = self.pilot.state().clone();
-            let remembered = self.save(state, self.wiring.clock.now()).await;
+            let remembered = !out.follows_memory() || self.save(state, self.wiring.clock.now()).await;
             let how = if (out.permit.is_some() || out.once_remembered) && !remembered {
                 Written::No
             } else if gives_way(out.permit.is_some(), self.waiting.len()) {

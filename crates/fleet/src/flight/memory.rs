@@ -62,9 +62,9 @@ pub const ARM_MAY_SHOW_FOR: Duration = ARM_LIFE.saturating_add(Duration::from_se
 /// (ArduCopter's DISARM_DELAY, PX4's COM_DISARM_PRFLT). By its own clock, as it says it before the command and after the stop.
 const STOPPED_BY_OTHERS_WITHIN: Duration = Duration::from_secs(8);
 
-/// One whose motors still run this long after the command was not stopped by its autopilot in time: with its throttle stick in the middle, an
-/// ArduCopter waits in GUIDED without end, as does one with a delay of 0. Then a person stops them.
-const IDLE_ENDS_BY: Duration = Duration::from_secs(13);
+/// One whose motors were seen to run for longer was not stopped by its autopilot in time: with its throttle stick in the middle, an ArduCopter
+/// waits in GUIDED without end, as does one with a delay of 0. Then a person stops them.
+const IDLE_ENDS_BY: Duration = Duration::from_secs(12);
 
 /// A HEARTBEAT that comes this long after an arm command was accepted is of after its arming.
 const ACCEPTED_SHOWS_WITHIN: Duration = Duration::from_millis(2500);
@@ -125,8 +125,8 @@ pub struct Memory {
     /// The arm command by which it is armed; `None`, too, once somebody else has chosen a mode of his own.
     armed_on: Option<ArmSent>,
     stopped: Option<Stopped>,
-    /// When a HEARTBEAT last showed it armed, and its own clock then.
-    last_armed: Option<(Moment, Option<Duration>)>,
+    /// The HEARTBEATs that show it armed.
+    runs: Option<Running>,
     /// Somebody else has taken it before it flew, which was not taken in yet.
     taken_on_ground: bool,
     /// It was observed on the ground without a break since we sent an arm command.
@@ -221,6 +221,27 @@ struct ArmSent {
     clock: Option<Duration>,
     /// Since when it is accepted, and no HEARTBEAT has shown it.
     accepted: Option<Moment>,
+}
+
+/// How long motors have run at least. Its clock is said between HEARTBEATs, and may be of before the first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Running {
+    since: Moment,
+    until: Moment,
+    /// Its clock at the first HEARTBEAT, the first later one, and the last.
+    before: Option<Duration>,
+    from: Option<Duration>,
+    clock: Option<Duration>,
+}
+
+impl Running {
+    fn at_least(&self) -> Duration {
+        match (self.from, self.clock) {
+            (Some(from), Some(last)) => last.saturating_sub(from),
+            (None, Some(_)) => Duration::ZERO,
+            (_, None) => self.until.since(self.since),
+        }
+    }
 }
 
 /// Motors were stopped soon after our arm command, by somebody or by a clock that runs faster than ours.
@@ -758,7 +779,17 @@ impl Memory {
                 self.arm = None;
             }
             self.armed_by_others |= arms && !self.armed_by_us;
-            self.last_armed = Some((beat.at, vehicle.running_for));
+            let first = Running {
+                since: beat.at,
+                until: beat.at,
+                before: vehicle.running_for,
+                from: None,
+                clock: None,
+            };
+            let mut runs = self.runs.filter(|_| !out_of_sight).unwrap_or(first);
+            (runs.until, runs.clock) = (beat.at, vehicle.running_for);
+            runs.from = runs.from.or(runs.clock.filter(|_| runs.clock != runs.before));
+            self.runs = Some(runs);
             let stands = self.stays_down && vehicle.truth(now) == FlightTruth::ArmedOnGround;
             // What he does after that is no other takeover.
             if stands && vehicle.mode(now) == Some(Mode::Foreign) && self.armed_by_us && self.armed_on.take().is_some()
@@ -810,7 +841,8 @@ impl Memory {
         } else {
             self.take_unshown(beat.at)
         };
-        if armed_on.is_some_and(|arm| was_ours && self.idled_too_long(&arm)) && !self.landing_ours() {
+        let idled = self.runs.take().is_some_and(|runs| runs.at_least() > IDLE_ENDS_BY);
+        if idled && was_ours && armed_on.is_some() && !self.landing_ours() {
             self.taken_on_ground = self.stays_down;
         }
         if was_ours || armed_on.is_some() {
@@ -829,14 +861,6 @@ impl Memory {
                 tries.not_before = tries.not_before.max(now.plus(delay));
             }
         }
-    }
-
-    /// Whether its motors ran on the ground for longer than its autopilot lets them.
-    fn idled_too_long(&self, arm: &ArmSent) -> bool {
-        self.last_armed.is_some_and(|(at, clock)| {
-            let by_its_clock = arm.clock.zip(clock).map(|(ordered, last)| last.saturating_sub(ordered));
-            by_its_clock.unwrap_or_else(|| at.since(arm.at)) > IDLE_ENDS_BY
-        })
     }
 
     /// The arm command that was accepted before this HEARTBEAT of a disarmed vehicle was made, and that none has shown: somebody was quicker.

@@ -159,6 +159,17 @@ fn an_autopilot_whose_clock_runs_faster_has_waited_as_long_by_that() {
         vehicle.running_for = Some(Duration::from_secs(clock));
         memory.observe(&vehicle, at(ms));
     };
+    // By the clock that it said before it was armed it would have run for 19 s.
+    for (last, others) in [(119, false), (124, false), (125, true)] {
+        let mut memory = Memory::default();
+        says(&mut memory, false, 1000, 100);
+        memory.began(StepKind::Arm, at(1000));
+        says(&mut memory, true, 1500, 100);
+        says(&mut memory, true, 2500, 112);
+        says(&mut memory, true, 3500, last);
+        says(&mut memory, false, 4500, last + 2);
+        assert_eq!(memory.others_take_it_on_ground(), others, "{last}");
+    }
     for (after, others) in [(Some(104), true), (Some(108), true), (Some(111), false), (None, true)] {
         let mut memory = Memory::default();
         says(&mut memory, false, 1000, 100);

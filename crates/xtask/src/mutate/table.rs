@@ -934,8 +934,8 @@ pub const MUTATIONS: &[Mutation] = &[
         invariant: 1,
         name: "arms again what a person has stopped that does not stop by itself",
         file: "crates/fleet/src/flight/memory.rs",
-        find: "by_its_clock.unwrap_or_else(|| at.since(arm.at)) > IDLE_ENDS_BY",
-        replace: "false && by_its_clock.unwrap_or_else(|| at.since(arm.at)) > IDLE_ENDS_BY",
+        find: "runs.at_least() > IDLE_ENDS_BY",
+        replace: "false && runs.at_least() > IDLE_ENDS_BY",
         tests: FLEET,
     },
     Mutation {

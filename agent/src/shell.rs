@@ -97,7 +97,7 @@ struct Shell {
     /// What is known to be on the disk: nothing, after a writing that failed and until one succeeds.
     saved: Option<State>,
     saving: Option<(JoinHandle<io::Result<()>>, State)>,
-    /// What the coordinator said while the disk was waited for, in its order.
+    /// Words of the coordinator that came while the disk was waited for, in their order.
     waiting: VecDeque<FromUplink>,
     save_failed_at: Option<Moment>,
     reported: Option<(Report, Moment)>,
@@ -166,7 +166,7 @@ const fn waits_for_disk(failed_before: bool) -> Duration {
     if failed_before { Duration::ZERO } else { SAVE_WITHIN }
 }
 
-/// What came while an arm command waited for the disk may be an order to stay on the ground; it is decided again after that.
+/// Whether a command is decided again: what came while an arm command waited for the disk may be an order to stay on the ground.
 const fn gives_way(arms: bool, waiting: usize) -> bool {
     arms && waiting > 0
 }

@@ -60,9 +60,9 @@ pub struct Sessions {
 /// Nodes by their last reports, so that nobody has to go through all.
 #[derive(Debug, Default)]
 struct Noted {
-    /// Those whose vehicle is in the air elsewhere than above its home.
+    /// Nodes whose vehicle is in the air elsewhere than above its home.
     away: HashSet<NodeName>,
-    /// Those that name foreign aircraft.
+    /// Nodes that name foreign aircraft.
     traffic: HashSet<NodeName>,
 }
 

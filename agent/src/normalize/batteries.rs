@@ -219,8 +219,8 @@ pub fn remaining(percent: i8, voltage: Option<Volts>) -> Option<Percent> {
     left.filter(|left| left.get() > 0 || voltage.is_some())
 }
 
-/// Of cells, or of the whole battery: that is in the first place alone, from 65.534 V on also in the next ones. Millivolts; 65535 and 0 stand
-/// for none.
+/// Voltages of cells, or of the whole battery: that is in the first place alone, from 65.534 V on also in the next ones. Millivolts; 65535
+/// and 0 stand for none.
 fn voltages(m: &BATTERY_STATUS_DATA) -> impl Iterator<Item = u16> {
     let all = m.voltages.iter().chain(m.voltages_ext.iter()).copied();
     all.filter(|mv| !matches!(*mv, 0 | u16::MAX))

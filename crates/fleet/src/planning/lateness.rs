@@ -49,7 +49,7 @@ pub struct Lateness {
 }
 
 impl Lateness {
-    /// Of a session whose stream was opened then, by our clock.
+    /// Lateness in a session whose stream was opened then, by our clock.
     pub const fn of_session(opened: Moment) -> Self {
         Self {
             opened,

@@ -59,7 +59,8 @@ impl Site {
         self.claims.in_the_way(node, &down).is_empty().then_some(down)
     }
 
-    /// Of a vehicle that lands away from home, by a person's order or a failsafe: with another in its way down, it keeps to no airspace of its own.
+    /// Whether a vehicle lands away from home, by a person's order or a failsafe, on others: with another in its way down, it keeps to no
+    /// airspace of its own.
     /// Nobody can be asked to make way on the ground; a landing for the battery is said to those there. People chose the homes of others beside its
     /// own, above which the wind may bring it.
     pub(super) fn lands_on_others(&self, node: &NodeName, report: &Report, observed: &Observation) -> bool {

@@ -93,7 +93,7 @@ fn read(documents: &[Value], name: Option<&str>) -> Result<Mission, Failure> {
             "the file has no Mission {name}; correct --mission"
         ))),
         ([], None) => Err(Failure::Failed(
-            "the file has no object of kind Mission; give one that has".to_owned(),
+            "the file has no object of kind Mission; of a ground station's file, `skein import` makes one".to_owned(),
         )),
         ([..], _) => Err(Failure::Usage(format!(
             "the file has {} Missions; say which one with --mission NAME",

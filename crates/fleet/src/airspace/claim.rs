@@ -452,9 +452,15 @@ impl Claim {
             State::Unheard | State::Ground(_) | State::Unplanned { in_air: false, .. } => None,
             State::Other { .. } | State::Unplanned { in_air: true, .. } => Some(Unsteady::NotOurs),
             State::Air { .. } if silent => Some(Unsteady::Silent),
-            State::Air { way, .. } => {
-                (self.also.is_some() || !way.has(last.at, last.margin)).then_some(Unsteady::Astray)
-            }
+            State::Air { .. } => self.is_off_its_way().then_some(Unsteady::Astray),
+        }
+    }
+
+    /// Whether it was last heard where no order of ours that is known here leads, silent since or not.
+    pub(super) fn is_off_its_way(&self) -> bool {
+        match (&self.state, &self.last) {
+            (State::Air { way, .. }, Some(last)) => self.also.is_some() || !way.has(last.at, last.margin),
+            _ => false,
         }
     }
 

@@ -448,6 +448,11 @@ impl Claims {
         known.is_some_and(|(entry, now)| entry.unsteady(now, &self.rules) == Some(Unsteady::Silent))
     }
 
+    /// Whether a vehicle that Skein flies was last heard off its place or its route.
+    pub(crate) fn is_off_its_way(&self, vehicle: &NodeName) -> bool {
+        self.vehicles.get(vehicle).is_some_and(Claim::is_off_its_way)
+    }
+
     pub(crate) fn last_seen(&self, vehicle: &NodeName) -> Option<Local> {
         Some(self.vehicles.get(vehicle)?.last.as_ref()?.at)
     }

@@ -134,10 +134,12 @@ impl Site {
         below.iter().any(|other| !self.is_over_its_home_beside(other, at))
     }
 
-    /// Whether one holds over its own home, far enough from `at` for another to land there.
+    /// Whether one holds over its own home, far enough from `at` for another to land there. One that the wind, say, has brought off its hold does
+    /// not: it may be below `at`.
     pub(super) fn is_over_its_home_beside(&self, other: &NodeName, at: Local) -> bool {
         let apart = self.claims.end(other).map_or(0.0, |end| end.over_ground(at));
-        apart >= self.pads_apart() && !self.claims.reaches(other, ABOVE_HOME.0)
+        let holds = !self.claims.is_off_its_way(other) && !self.claims.reaches(other, ABOVE_HOME.0);
+        apart >= self.pads_apart() && holds
     }
 
     /// Others that hold or fly, or may, on the way `down`. One that is beside its begin and no lower than that is left behind.

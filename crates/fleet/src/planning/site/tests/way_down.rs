@@ -364,6 +364,46 @@ fn one_above_its_home_does_not_land_through_the_way_home_of_one_that_is_silent()
     assert!(is_home(&site, &vehicles[0], 10), "it is heard where it was");
 }
 
+/// Its neighbor holds at its station above its own home, 5 m away, and the wind brings it below the other.
+#[test]
+fn one_above_its_home_does_not_land_on_a_neighbor_that_is_blown_below_it() {
+    for heard in [true, false] {
+        let mut site = new();
+        let mut vehicles = [
+            vehicle("a", 0.0, Desire::Nothing),
+            vehicle("b", 5.0, Desire::At(station(5.0, 0.0, 15.0))),
+        ];
+        let (ended, _) = run(&mut site, &mut vehicles, 0);
+        assert!((vehicles[1].up - 15.0).abs() < 0.1, "it is there: {}", vehicles[1].up);
+        vehicles[0].desire = Desire::Home;
+        (vehicles[0].up, vehicles[0].activity) = (30.0, Activity::Holding);
+        let is_home = |site: &Site, a: &Vehicle, second| site.is_home(&a.node, &a.report(at(second)));
+        for second in ended + 1..ended + 4 {
+            update(&mut site, &vehicles, second);
+        }
+        assert!(is_home(&site, &vehicles[0], ended + 3), "people chose their homes");
+        vehicles[1].at = (1.0, 0.0);
+        for second in ended + 4..ended + 7 {
+            update(&mut site, &vehicles, second);
+        }
+        assert!(!is_home(&site, &vehicles[0], ended + 6), "it is below");
+        vehicles[1].heard = heard;
+        for second in ended + 7..ended + 15 {
+            update(&mut site, &vehicles, second);
+        }
+        assert!(!is_home(&site, &vehicles[0], ended + 14), "heard: {heard}");
+        vehicles[1].at = (5.0, 0.0);
+        for second in ended + 15..ended + 18 {
+            update(&mut site, &vehicles, second);
+        }
+        assert_eq!(
+            is_home(&site, &vehicles[0], ended + 17),
+            heard,
+            "it is back, if it is heard"
+        );
+    }
+}
+
 #[test]
 fn one_beside_another_above_its_home_lands_away_from_it() {
     let mut site = new();

@@ -149,7 +149,7 @@ pub struct Site {
     measured_from: BTreeMap<NodeName, AltitudeAmsl>,
     /// Vehicles with a claim, and whether they were ever observed.
     expected: BTreeMap<NodeName, bool>,
-    /// Vehicles that were last observed in the air, elsewhere than above their homes.
+    /// Vehicles that were last observed in the air, elsewhere than above their homes or on a way that leads there.
     away: BTreeSet<NodeName>,
     takeoffs: takeoff::Takeoffs,
     accuracies: accuracy::Accuracies,
@@ -293,7 +293,7 @@ impl Site {
         });
     }
 
-    /// Whether a vehicle was last observed in the air, elsewhere than above its home, heard or not.
+    /// Whether a vehicle was last observed in the air, elsewhere than above its home or on a way that leads there, heard or not.
     pub fn has_one_away(&self) -> bool {
         !self.away.is_empty()
     }
@@ -307,7 +307,9 @@ impl Site {
                 FlightTruth::Disarmed | FlightTruth::ArmedOnGround => true,
                 FlightTruth::Unknown(_) => false,
             };
-            if is_away(report) {
+            // One that leaves its home is elsewhere soon, also when it is lost meanwhile and its Drone asks for something else.
+            let leaves = matches!(report.truth, FlightTruth::Airborne(_)) && self.claims.reaches(node, ABOVE_HOME.0);
+            if is_away(report) || leaves {
                 self.away.insert(node.clone());
             } else if is_known {
                 self.away.remove(node);

@@ -108,6 +108,37 @@ fn one_that_may_take_off_waits_again_while_a_pilot_is_above_it() {
     }
 }
 
+/// It is lost as it leaves its home, and a person takes its station from its Drone.
+#[test]
+fn one_that_was_lost_on_its_way_out_is_away_whatever_its_drone_asks_for() {
+    let mut site = new();
+    let mut vehicles = [vehicle("a", 0.0, Desire::At(station(0.0, 200.0, 20.0)))];
+    update(&mut site, &vehicles, 0);
+    assert!(!site.has_one_away(), "it is on the ground");
+    let climbs = (1..20).find(|second| {
+        update(&mut site, &vehicles, *second);
+        vehicles[0].step(&site);
+        vehicles[0].up > 15.0
+    });
+    let second = climbs.unwrap() + 1;
+    assert!(vehicles[0].at.1 < 1.0, "it is about to cross");
+    update(&mut site, &vehicles, second);
+    vehicles[0].heard = false;
+    (vehicles[0].desire, vehicles[0].roams) = (Desire::AboveHome(AltitudeAboveHome(20.0)), false);
+    for second in second + 1..second + 30 {
+        update(&mut site, &vehicles, second);
+        assert!(site.has_one_away(), "second {second}");
+    }
+    vehicles[0].heard = true;
+    (vehicles[0].up, vehicles[0].activity) = (20.0, Activity::Holding);
+    (vehicles[0].state.order, vehicles[0].state.next) = (None, None);
+    update(&mut site, &vehicles, second + 30);
+    assert!(
+        !site.has_one_away(),
+        "it has dropped its route, and holds above its home"
+    );
+}
+
 #[test]
 fn nobody_takes_off_below_one_observed_away_from_its_home_whatever_its_drone_asks_for() {
     let above_home = Desire::AboveHome(AltitudeAboveHome(15.0));

@@ -9,8 +9,8 @@
 //! A takeoff that was commanded counts like an observed flight once the vehicle is disarmed, unless it was observed all the time that the
 //! vehicle stayed on the ground: the line, the agent or its computer may fail at the moment at which the motors draw most.
 //!
-//! An arm command that an earlier life of the agent has sent counts like a flight, too: the vehicle may have stood with its motors on, and a
-//! person may have stopped them.
+//! An arm command that an earlier life of the agent has sent counts like a flight that is over, whatever is desired by then: the vehicle may have
+//! stood with its motors on, and a person may have stopped them.
 //!
 //! To wait on the ground (a drain, a cordon, a takeoff slot) is no ground order: what is over stays over.
 
@@ -109,7 +109,7 @@ impl FlightRecord {
         }
         let armed_unseen = truth == FlightTruth::Disarmed && !ours && self.stage == Stage::Fresh;
         Self {
-            stage: if armed_unseen { Stage::Flown } else { self.stage },
+            stage: if armed_unseen { Stage::Over } else { self.stage },
             arms: false,
             ..self.clone()
         }
@@ -426,6 +426,10 @@ mod tests {
             "it may still arm"
         );
         assert_eq!(after(fly, &[armed, up], true, false), (Stage::Flown, false));
+        let waits = Desired::Grounded {
+            why: GroundedWhy::Waiting,
+        };
+        assert_eq!(after(waits, &[gone, down], false, false), over, "its node is drained");
         let ordered = Desired::Grounded {
             why: GroundedWhy::Ordered,
         };

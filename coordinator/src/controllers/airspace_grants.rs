@@ -64,7 +64,8 @@ struct Gathered {
 fn update(observer: &Observer, metrics: &Metrics) {
     let airspace = &observer.airspace;
     hear_aircraft(observer);
-    // By what it is asked to do, or by where it is or was seen last: a Drone may be gone, or changed, while its vehicle is far from home.
+    // By what it is asked to do, or by where it is, was seen last or may set out to: a Drone may be gone, or changed, while its vehicle is far
+    // from home.
     let was_away = airspace.lock().as_ref().is_some_and(Sites::has_one_away);
     if !was_away && !observer.world().has_roaming() && !observer.sessions.has_one_away() {
         // Routes are numbered over all of a leadership: what is kept goes on when there is a station again.

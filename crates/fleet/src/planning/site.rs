@@ -293,9 +293,10 @@ impl Site {
         });
     }
 
-    /// Whether a vehicle was last observed in the air, elsewhere than above its home or on a way that leads there, heard or not.
+    /// Whether a vehicle was last observed in the air, elsewhere than above its home or on a way that leads there, heard or not; or has a route
+    /// that its agent is not known to have let go of, on which it may set out.
     pub fn has_one_away(&self) -> bool {
-        !self.away.is_empty()
+        !self.away.is_empty() || !self.routes.is_empty()
     }
 
     /// A report without a position or that does not know whether its vehicle flies, and a silent agent, change nothing.

@@ -250,3 +250,29 @@ fn a_route_is_taken_back_from_one_on_the_ground_while_another_is_not_heard_at_al
         assert!(site.route(&node("a")).is_some());
     }
 }
+
+/// A person takes its station from its Drone before it is ready, and no other Drone has one: all would take off unasked, also into its way.
+#[test]
+fn one_that_has_not_let_go_of_its_route_counts_as_away_whatever_its_drone_asks_for() {
+    for has_it in [false, true] {
+        let mut site = new();
+        let mut vehicles = [vehicle("a", 0.0, Desire::At(station(0.0, 60.0, 20.0)))];
+        update(&mut site, &vehicles, 0);
+        update(&mut site, &vehicles, 1);
+        let number = site.route(&node("a")).unwrap().number;
+        if has_it {
+            vehicles[0].step(&site);
+        }
+        (vehicles[0].heard, vehicles[0].roams) = (has_it, false);
+        vehicles[0].desire = Desire::AboveHome(AltitudeAboveHome(20.0));
+        update(&mut site, &vehicles, 2);
+        assert!(site.has_one_away(), "it has it: {has_it}");
+        vehicles[0].heard = true;
+        vehicles[0].state = RouteState {
+            last: number,
+            ..RouteState::default()
+        };
+        update(&mut site, &vehicles, 3);
+        assert!(!site.has_one_away(), "it has it: {has_it}");
+    }
+}

@@ -56,7 +56,9 @@ impl Takeoffs {
 
 impl Site {
     /// No vehicle has a station or flies for a Mission, heard or not: holding above home needs no request. Returns whether that is new.
-    pub const fn rest(&mut self) -> bool {
+    pub fn rest(&mut self) -> bool {
+        // Who is given a goal again leaves from where it is by then.
+        self.altitudes_left.clear();
         !std::mem::replace(&mut self.takeoffs.asleep, true)
     }
 

@@ -191,3 +191,22 @@ fn vehicles_of_one_field_cross_in_the_same_layers_though_their_homes_are_not_lev
     let apart = (crosses("a") - crosses("b")).abs() / Rules::default().pitch().vertical.0;
     assert!((apart - apart.round()).abs() < 1e-6, "{apart}");
 }
+
+/// Its station is taken away before it may fly there, and nobody else has one: it takes off to hold above its home, and is given it again.
+#[test]
+fn one_that_is_given_its_station_again_crosses_above_where_it_holds_by_then() {
+    let mut site = new();
+    let mut vehicles = [vehicle("a", 0.0, Desire::At(station(0.0, 300.0, 10.0)))];
+    site.keep_within(None);
+    update(&mut site, &vehicles, 0);
+    update(&mut site, &vehicles, 1);
+    assert_eq!(site.route(&node("a")), None, "its Geofences are not known");
+    site.rest();
+    site.keep_within(Some(BTreeMap::new()));
+    (vehicles[0].up, vehicles[0].activity) = (60.0, Activity::Holding);
+    update(&mut site, &vehicles, 60);
+    update(&mut site, &vehicles, 61);
+    let places = &site.route(&node("a")).unwrap().places;
+    let crosses = places[places.len() - 2].amsl.0 - SEA;
+    assert!(crosses >= 60.0, "{crosses}");
+}

@@ -16,18 +16,24 @@ use std::time::Duration;
 pub struct Discovery {
     latched: Option<Identity>,
     vehicle_type: Option<MavType>,
+    /// When it beat last with that type.
+    heard: Moment,
+    /// Another type with which it has beaten since, and how often in a row.
+    another_type: Option<(MavType, u8)>,
     /// The vehicle that the Drone held is served by.
     only: Option<Address>,
     /// Autopilots heard before one is latched: which, since when, and when last.
     candidates: Vec<(MavHeader, Moment, Moment)>,
-    logged: Vec<(u32, u8)>,
+    /// Of which it was said what they are; whether ours was silent then.
+    logged: Vec<(u32, u8, bool)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sighted {
     Found(Identity),
     Ours,
-    /// Another autopilot on the same wire, or one that cannot be flown; reported once for each. The text says what.
+    /// Another autopilot on the same wire, or one that cannot be flown; reported once for each, and again on a link that is opened again. The
+    /// text says what.
     Stranger(String),
     /// A sender that does not matter: a ground station, a gimbal, ourselves.
     Ignored,
@@ -36,6 +42,9 @@ pub enum Sighted {
 /// An autopilot is latched once no other was heard for this long (MAVLink guide, services/mavlink_id_assignment).
 pub const ALONE_FOR: Duration = Duration::from_secs(3);
 const GONE_AFTER: Duration = Duration::from_secs(5);
+
+/// A type that came this often in a row, while that of before was silent, is no noise.
+const BEATS_OF_ANOTHER_TYPE: u8 = 3;
 
 const MAX_REMEMBERED: usize = 32;
 
@@ -46,6 +55,11 @@ impl Discovery {
             only,
             ..Self::default()
         }
+    }
+
+    /// What else is on the link is said again.
+    pub fn link_opened(&mut self) {
+        self.logged.clear();
     }
 
     pub const fn latched(&self) -> Option<&Identity> {
@@ -74,36 +88,38 @@ impl Discovery {
             return Sighted::Ignored;
         }
         if self.is_ours(header) {
-            let same = self.latched.as_ref().map(|id| id.autopilot) == autopilot(beat.autopilot)
-                && self.vehicle_type == Some(beat.mavtype);
-            return if same { Sighted::Ours } else { Sighted::Ignored };
+            return self.ours(header, beat, now);
         }
-        let who = format!("system {system} component {}", header.component_id);
+        let who = sender(header);
         if let Some(ours) = &self.latched {
+            let another_system = header.system_id != u32::from(ours.system.0);
             let ours = format!("system {} component {}", ours.system.0, ours.component.0);
-            return self.stranger(
-                header,
-                format!("a second autopilot ({who}) is on the link; this agent stays with {ours}"),
-            );
+            let silent = another_system && now.since(self.heard) > GONE_AFTER;
+            let text = if silent {
+                format!(
+                    "{who} is heard, and {ours}, with which this agent stays, no more; if the autopilot was given another system id, restart the agent"
+                )
+            } else {
+                format!("a second autopilot ({who}) is on the link; this agent stays with {ours}")
+            };
+            return self.stranger(header, silent, text);
         }
         let Some(autopilot) = autopilot(beat.autopilot) else {
             let what = format!("{:?}", beat.autopilot);
             return self.stranger(
                 header,
+                false,
                 format!("{who} runs {what}, which is not supported; use ArduPilot or PX4"),
             );
         };
-        if !is_multicopter(beat.mavtype) {
-            let what = format!("{:?}", beat.mavtype);
-            return self.stranger(
-                header,
-                format!("{who} is a {what}, which is not supported; only multicopters and helicopters are flown"),
-            );
+        if let Some(why) = not_flown(&who, beat.mavtype) {
+            return self.stranger(header, false, why);
         }
         match self.only {
             Some(ours) if ours != Address::new(system, header.component_id) => {
                 return self.stranger(
                     header,
+                    false,
                     format!(
                         "{who} is on the link, but the Drone held here is served by system {} component {}; if the autopilot was replaced, delete that Drone and force its release",
                         ours.system.0, ours.component.0
@@ -127,7 +143,30 @@ impl Discovery {
         };
         self.latched = Some(identity.clone());
         self.vehicle_type = Some(beat.mavtype);
+        self.heard = now;
         Sighted::Found(identity)
+    }
+
+    /// A beat with the address of ours. Its type changes with a reboot: an ArduCopter without a frame calls itself a quadrotor.
+    fn ours(&mut self, header: MavHeader, beat: &HEARTBEAT_DATA, now: Moment) -> Sighted {
+        if self.latched.as_ref().map(|id| id.autopilot) != autopilot(beat.autopilot) {
+            return Sighted::Ignored;
+        }
+        if self.vehicle_type != Some(beat.mavtype) {
+            let before = self.another_type.filter(|(of, _)| *of == beat.mavtype);
+            let times = before.map_or(1, |(_, times)| times.saturating_add(1));
+            self.another_type = Some((beat.mavtype, times));
+            if times < BEATS_OF_ANOTHER_TYPE || now.since(self.heard) <= GONE_AFTER {
+                return Sighted::Ignored;
+            }
+            if let Some(why) = not_flown(&sender(header), beat.mavtype) {
+                return self.stranger(header, true, why);
+            }
+            self.vehicle_type = Some(beat.mavtype);
+        }
+        (self.heard, self.another_type) = (now, None);
+        self.logged.retain(|(_, _, silent)| !silent);
+        Sighted::Ours
     }
 
     /// What is said instead of latching the sender, as long as it is not known to be alone.
@@ -143,24 +182,43 @@ impl Discovery {
             [(_, since, _)] if now.since(*since) >= ALONE_FOR => None,
             [_] => Some(Sighted::Ignored),
             several => {
-                let systems: Vec<String> = several.iter().map(|(who, _, _)| who.system_id.to_string()).collect();
+                let each: Vec<String> = several.iter().map(|(one, _, _)| sender(*one)).collect();
                 let text = format!(
-                    "several autopilots are on the link (systems {}); none is commanded until only one is heard",
-                    systems.join(", ")
+                    "several autopilots are on the link ({}); none is commanded until only one is heard",
+                    each.join(", ")
                 );
-                Some(self.stranger(header, text))
+                Some(self.stranger(header, false, text))
             }
         }
     }
 
-    fn stranger(&mut self, header: MavHeader, text: String) -> Sighted {
-        let who = (header.system_id, header.component_id);
+    /// `silent`: ours is not heard, which is said anew each time.
+    fn stranger(&mut self, header: MavHeader, silent: bool, text: String) -> Sighted {
+        let who = (header.system_id, header.component_id, silent);
         if self.logged.contains(&who) || self.logged.len() >= MAX_REMEMBERED {
             return Sighted::Ignored;
         }
         self.logged.push(who);
         Sighted::Stranger(text)
     }
+}
+
+fn sender(of: MavHeader) -> String {
+    format!("system {} component {}", of.system_id, of.component_id)
+}
+
+/// Why a vehicle of this type is not flown.
+fn not_flown(who: &str, of: MavType) -> Option<String> {
+    if is_multicopter(of) {
+        return None;
+    }
+    Some(if of == MavType::MAV_TYPE_GENERIC {
+        format!(
+            "{who} says no type of vehicle; set up its airframe (ArduPilot: FRAME_CLASS; PX4: SYS_AUTOSTART) and reboot it"
+        )
+    } else {
+        format!("{who} is a {of:?}, which is not supported; only multicopters and helicopters are flown")
+    })
 }
 
 const fn autopilot(of: MavAutopilot) -> Option<Autopilot> {
@@ -183,6 +241,7 @@ const fn is_multicopter(of: MavType) -> bool {
             | MavType::MAV_TYPE_TRICOPTER
             | MavType::MAV_TYPE_DODECAROTOR
             | MavType::MAV_TYPE_DECAROTOR
+            | MavType::MAV_TYPE_GENERIC_MULTIROTOR
     )
 }
 
@@ -308,6 +367,71 @@ mod tests {
     }
 
     #[test]
+    fn a_companion_that_poses_as_the_autopilot_of_its_vehicle_is_named_by_its_component() {
+        let mut d = Discovery::default();
+        d.receive(header(1, 1), &beat(PX4, QUAD), at(0));
+        let said = d.receive(header(1, 240), &beat(PX4, QUAD), at(0));
+        assert!(
+            matches!(&said, Sighted::Stranger(text) if text.contains("(system 1 component 1, system 1 component 240)")),
+            "{said:?}"
+        );
+    }
+
+    #[test]
+    fn an_autopilot_that_reboots_as_another_multicopter_is_ours_and_as_another_vehicle_is_named() {
+        const HEXA: MavType = MavType::MAV_TYPE_HEXAROTOR;
+        let mut d = latched(1);
+        // Noise, and a second vehicle of the same id: ours is heard.
+        for s in 4..20 {
+            assert_eq!(
+                d.receive(header(1, 1), &beat(PX4, HEXA), at(s)),
+                Sighted::Ignored,
+                "{s}"
+            );
+            assert_eq!(d.receive(header(1, 1), &beat(PX4, QUAD), at(s)), Sighted::Ours, "{s}");
+        }
+        let all: Vec<_> = (25..30)
+            .map(|s| d.receive(header(1, 1), &beat(PX4, HEXA), at(s)))
+            .collect();
+        assert!(all[..2].iter().all(|one| *one == Sighted::Ignored), "{all:?}");
+        assert!(all[2..].iter().all(|one| *one == Sighted::Ours), "{all:?}");
+        let plane: Vec<_> = (40..50)
+            .map(|s| d.receive(header(1, 1), &beat(PX4, MavType::MAV_TYPE_FIXED_WING), at(s)))
+            .filter(|one| *one != Sighted::Ignored)
+            .collect();
+        assert!(
+            matches!(plane.as_slice(), [Sighted::Stranger(text)] if text.contains("only multicopters")),
+            "{plane:?}"
+        );
+    }
+
+    #[test]
+    fn an_autopilot_with_a_new_system_id_is_named_while_the_one_before_is_silent() {
+        let mut d = latched(1);
+        let mut said = Vec::new();
+        for s in 4..60 {
+            // It comes back once.
+            if s == 30 {
+                assert_eq!(d.receive(header(1, 1), &beat(PX4, QUAD), at(s)), Sighted::Ours);
+            }
+            if let Sighted::Stranger(text) = d.receive(header(7, 1), &beat(PX4, QUAD), at(s)) {
+                said.push((s, text));
+            }
+        }
+        let when: Vec<u64> = said.iter().map(|(s, _)| *s).collect();
+        assert_eq!(when, [4, 9, 36]);
+        assert!(said[0].1.contains("a second autopilot"), "{said:?}");
+        for (_, text) in &said[1..] {
+            assert!(
+                text.starts_with("system 7 component 1 is heard, and system 1 component 1")
+                    && text.ends_with("restart the agent"),
+                "{text}"
+            );
+        }
+        assert!(d.is_ours(header(1, 1)));
+    }
+
+    #[test]
     fn while_a_drone_is_held_only_its_own_vehicle_is_taken() {
         let mut d = Discovery::staying_with(Some(Address::new(7, 1)));
         for s in 0..60 {
@@ -332,6 +456,22 @@ mod tests {
         assert!(
             matches!(d.receive(header(3, 1), &plane, at(9)), Sighted::Stranger(text) if text.contains("multicopters"))
         );
+        let no_frame = d.receive(header(4, 1), &beat(PX4, MavType::MAV_TYPE_GENERIC), at(9));
+        assert!(
+            matches!(&no_frame, Sighted::Stranger(text) if text.contains("FRAME_CLASS") && text.contains("SYS_AUTOSTART")),
+            "{no_frame:?}"
+        );
         assert_eq!(d.latched(), None);
+    }
+
+    #[test]
+    fn a_multicopter_of_a_kind_of_its_own_is_flown() {
+        let own_kind = beat(
+            MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA,
+            MavType::MAV_TYPE_GENERIC_MULTIROTOR,
+        );
+        let mut d = Discovery::default();
+        d.receive(header(1, 1), &own_kind, at(0));
+        assert!(matches!(d.receive(header(1, 1), &own_kind, at(3)), Sighted::Found(_)));
     }
 }

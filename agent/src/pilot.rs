@@ -258,7 +258,10 @@ impl Pilot {
 
     pub fn receive(&mut self, event: &LinkEvent, now: Moment, jitter: f64) {
         match event {
-            LinkEvent::Up => (self.link_up, self.link_fault) = (Some(now), None),
+            LinkEvent::Up => {
+                (self.link_up, self.link_fault) = (Some(now), None);
+                self.discovery.link_opened();
+            }
             LinkEvent::Down(why) => {
                 self.link_up = None;
                 self.link_fault = Some(why.chars().take(LINK_FAULT_CHARS).collect());
@@ -271,7 +274,11 @@ impl Pilot {
     fn receive_frame(&mut self, frame: &Frame, now: Moment, jitter: f64) {
         self.hear_shared_id(frame, now);
         if let MavMessage::HEARTBEAT(beat) = &frame.message {
-            match self.discovery.receive(frame.header, beat, now) {
+            let sighted = self.discovery.receive(frame.header, beat, now);
+            if let Sighted::Ours | Sighted::Found(_) = sighted {
+                self.link_fault = None;
+            }
+            match sighted {
                 // It may be another airframe by now.
                 Sighted::Ours if self.was_silent(now) => {
                     if let Some(identity) = &mut self.vehicle.identity {
@@ -294,6 +301,7 @@ impl Pilot {
                 }
                 Sighted::Stranger(who) => {
                     warn!("{who}");
+                    self.link_fault = Some(who.chars().take(LINK_FAULT_CHARS).collect());
                     return;
                 }
                 Sighted::Ignored => return,

@@ -11,6 +11,8 @@ use link::dialect::{
     HOME_POSITION_DATA, MavAutopilot, MavCmd, MavLandedState, MavMessage, MavModeFlag, MavResult, MavSysStatusSensor,
     MavType, PARAM_VALUE_DATA, SYS_STATUS_DATA, SYSTEM_TIME_DATA,
 };
+use link::{Frame, LinkEvent};
+use mavlink::MavHeader;
 use model::assignment::{Assignment, Desired, GroundedWhy, OnCoordinatorLoss, Order};
 use model::ids::{DroneUid, Term};
 use model::kill::{KillOrder, KillOutcome};
@@ -1163,4 +1165,49 @@ fn two_vehicles_of_one_system_id_on_one_line_are_reported_until_one_is_gone() {
         assert_eq!(report.warnings.iter().any(|line| line.contains("two vehicles")), shared);
         assert!(!shared || (report.ready != Some(true) && words.contains("MAV_SYS_ID")));
     }
+}
+
+#[test]
+fn what_is_heard_instead_of_the_autopilot_is_reported_while_that_is_silent() {
+    let at = |s: u64| Moment::at(Duration::from_secs(s));
+    let hear = |pilot: &mut Pilot, system_id: u32, mavtype: MavType, s: u64| {
+        let heartbeat = HEARTBEAT_DATA {
+            mavtype,
+            ..beat(GUIDED, MavModeFlag::empty())
+        };
+        let frame = Frame {
+            header: MavHeader {
+                system_id,
+                component_id: 1,
+                sequence: 0,
+            },
+            message: MavMessage::HEARTBEAT(heartbeat),
+            at: tokio::time::Instant::now(),
+        };
+        pilot.receive(&LinkEvent::Frame(Box::new(frame)), at(s), 0.0);
+        pilot.report(at(s)).link_fault
+    };
+    let quad = MavType::MAV_TYPE_QUADROTOR;
+    let mut pilot = pilot_with(State::default(), at(0));
+    for s in [1, 2, 3] {
+        let no_frame = hear(&mut pilot, 7, MavType::MAV_TYPE_GENERIC, s);
+        assert!(no_frame.is_some_and(|words| words.contains("FRAME_CLASS")), "{s}");
+        // Its cable is plugged in again.
+        if s == 2 {
+            pilot.receive(&LinkEvent::Down("the other end hung up".to_owned()), at(s), 0.0);
+            pilot.receive(&LinkEvent::Up, at(s), 0.0);
+        }
+    }
+    // It was set up, and has rebooted.
+    for s in 10..20 {
+        hear(&mut pilot, 7, quad, s);
+    }
+    assert_eq!(pilot.report(at(19)).link_fault, None);
+    // It was given another system id.
+    let heard: Vec<_> = (20..30).map(|s| hear(&mut pilot, 8, quad, s)).collect();
+    let (alive, silent) = heard.split_at(5);
+    assert!(alive.iter().all(Option::is_none), "{heard:?}");
+    let named = |words: &Option<String>| words.as_ref().is_some_and(|words| words.ends_with("restart the agent"));
+    assert!(silent.iter().all(named), "{heard:?}");
+    assert_eq!(hear(&mut pilot, 7, quad, 31), None);
 }

@@ -32,7 +32,7 @@ pub struct Report {
     /// On the agent's own clock, as the moments in `reasons`.
     pub made: Moment,
     pub link_alive: bool,
-    /// Why the link to the autopilot is not open.
+    /// Why the link to the autopilot is not open, or what is heard on it instead of the autopilot.
     pub link_fault: Option<String>,
     pub identity: Option<Identity>,
     pub inventory: Inventory,

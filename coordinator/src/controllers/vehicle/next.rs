@@ -182,11 +182,11 @@ pub fn steps(
     steps
 }
 
-/// The message about an autopilot that is not received, and why its link is not open.
+/// The message about an autopilot that is not received, with why its link is not open or what is heard on it instead.
 fn autopilot_silent(report: &Report) -> String {
     let sentence = Why::AutopilotSilent.sentence();
     match &report.link_fault {
-        Some(fault) => format!("{sentence}; its link is not open: {fault}"),
+        Some(fault) => format!("{sentence}; on its link: {fault}"),
         None => sentence.to_owned(),
     }
 }

@@ -158,7 +158,7 @@ fn why_a_vehicles_link_is_not_open_is_said_also_after_its_agent_restarted() {
         let (status, _) = written(&snapshot(&node, Some(&report)), &known, 1);
         assert_eq!(reason(&status, READY), ("False", "AutopilotSilent"));
         let words = &status.conditions[0].message;
-        assert!(words.ends_with(&format!("its link is not open: {fault}")), "{words}");
+        assert!(words.ends_with(&format!("; on its link: {fault}")), "{words}");
     }
 }
 

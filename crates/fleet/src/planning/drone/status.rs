@@ -254,7 +254,7 @@ fn connected(report: &Report) -> Condition {
             "the agent is connected but receives nothing from its autopilot; check cable, port, baud rate and power"
                 .to_owned();
         if let Some(fault) = &report.link_fault {
-            message = format!("the agent is connected, but its link to the autopilot is not open: {fault}");
+            message = format!("the agent is connected but receives nothing from its autopilot; on its link: {fault}");
         }
         condition(
             Kind::Connected,

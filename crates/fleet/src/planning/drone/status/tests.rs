@@ -115,7 +115,7 @@ fn why_the_link_of_a_silent_autopilot_is_not_open_is_said() {
     let said = |report: &Report| connected(report).message;
     assert!(said(&report).contains("check cable, port, baud rate and power"));
     report.link_fault = Some("serial device /dev/ttyACM0 is missing; there is now /dev/ttyACM1".to_owned());
-    assert!(said(&report).ends_with("not open: serial device /dev/ttyACM0 is missing; there is now /dev/ttyACM1"));
+    assert!(said(&report).ends_with("on its link: serial device /dev/ttyACM0 is missing; there is now /dev/ttyACM1"));
 }
 
 #[test]

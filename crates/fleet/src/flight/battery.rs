@@ -219,19 +219,28 @@ impl Gauge {
         let battery = self.last.map(|last| last.battery);
         let left = battery.and_then(|battery| battery.remaining).map(Percent::get);
         let voltage = battery.and_then(|battery| battery.voltage);
+        let (calls, act) = match battery.map(|battery| battery.charge) {
+            Some(Charge::Unhealthy | Charge::Failed) => ("unhealthy", "check it and the wires of its monitor"),
+            _ => ("low", "charge or replace it"),
+        };
         let text = match (left, voltage) {
+            // Monitors that do not know the charge send none as 0.
+            (Some(0), Some(Volts(volts))) => format!(
+                "battery at 0 % with {volts:.1} V, reserve {reserve} %; charge or replace it; if a charged one has this voltage, its monitor does \
+                 not know the charge (ArduPilot with DroneCAN: set bit 0 of BATT_OPTIONS)"
+            ),
             (Some(left), _) if left <= reserve => {
                 format!("battery at {left} %, reserve {reserve} %; charge or replace it")
             }
             // The charge is not the reason; its voltage or its own threshold is.
             (Some(left), Some(Volts(volts))) => {
-                format!("the autopilot calls its battery low, at {left} % and {volts:.1} V; charge or replace it")
+                format!("the autopilot calls its battery {calls}, at {left} % and {volts:.1} V; {act}")
             }
-            (Some(left), None) => format!("the autopilot calls its battery low, at {left} %; charge or replace it"),
+            (Some(left), None) => format!("the autopilot calls its battery {calls}, at {left} %; {act}"),
             (None, Some(Volts(volts))) => {
-                format!("the autopilot calls its battery low, at {volts:.1} V; charge or replace it")
+                format!("the autopilot calls its battery {calls}, at {volts:.1} V; {act}")
             }
-            (None, None) => "the autopilot calls its battery low; charge or replace it".to_owned(),
+            (None, None) => format!("the autopilot calls its battery {calls}; {act}"),
         };
         let since = self.low_since.unwrap_or(now);
         Some(ArmingReason {
@@ -562,6 +571,34 @@ mod tests {
             text,
             "the autopilot calls its battery low, at 73 % and 13.8 V; charge or replace it"
         );
+    }
+
+    #[test]
+    fn a_monitor_that_is_lost_or_knows_no_charge_is_not_called_an_empty_battery() {
+        let said = |battery: Battery| after(&[(0, battery)]).refusal(percent(20), at(1)).unwrap().text;
+        let unhealthy = Battery {
+            voltage: Some(Volts(15.9)),
+            ..battery(Some(80), Charge::Unhealthy)
+        };
+        assert_eq!(
+            said(unhealthy),
+            "the autopilot calls its battery unhealthy, at 80 % and 15.9 V; check it and the wires of its monitor"
+        );
+        assert!(said(battery(None, Charge::Failed)).starts_with("the autopilot calls its battery unhealthy; check"));
+        let no_charge = Battery {
+            voltage: Some(Volts(16.44)),
+            ..battery(Some(0), Charge::Fine)
+        };
+        let words = said(no_charge);
+        assert!(
+            words.starts_with("battery at 0 % with 16.4 V, reserve 20 %;") && words.contains("BATT_OPTIONS"),
+            "{words}"
+        );
+        let low = Battery {
+            voltage: Some(Volts(14.0)),
+            ..battery(Some(1), Charge::Unknown)
+        };
+        assert_eq!(said(low), "battery at 1 %, reserve 20 %; charge or replace it");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Link URLs: where the autopilot is reached.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -71,6 +72,10 @@ fn parse(text: &str) -> Result<LinkUrl, &'static str> {
         return Ok(LinkUrl::Auto { baud: None });
     }
     let (scheme, rest) = text.split_once(':').ok_or("it names no transport")?;
+    // As other programs write it. The path of a serial port begins with one.
+    if matches!(scheme, "udp-listen" | "udp" | "tcp") && rest.starts_with("//") {
+        return Err("there are no slashes behind the transport here");
+    }
     match scheme {
         "serial" => {
             let (device, baud) = rest.rsplit_once(':').ok_or("the baud rate is missing")?;
@@ -88,12 +93,20 @@ fn parse(text: &str) -> Result<LinkUrl, &'static str> {
         "udp-listen" => Ok(LinkUrl::UdpListen {
             local: host_port(rest)?,
         }),
-        "udp" => Ok(LinkUrl::Udp {
-            remote: host_port(rest)?,
-        }),
+        "udp" => {
+            let remote = host_port(rest)?;
+            if remote.is_any_address() {
+                return Err("nothing is sent to that address; to listen at it is udp-listen here");
+            }
+            Ok(LinkUrl::Udp { remote })
+        }
         "tcp" => Ok(LinkUrl::Tcp {
             remote: host_port(rest)?,
         }),
+        "udpin" => Err("what others call udpin is udp-listen here"),
+        "udpout" => Err("what others call udpout is udp here"),
+        "tcpout" => Err("what others call tcpout is tcp here"),
+        "tcpin" => Err("a link does not listen by TCP; let the other end listen, or use UDP"),
         _ => Err("the transport is unknown"),
     }
 }
@@ -129,6 +142,15 @@ fn host_port(text: &str) -> Result<HostPort, &'static str> {
     })
 }
 
+impl HostPort {
+    /// An address at which one listens, and that nobody has.
+    fn is_any_address(&self) -> bool {
+        self.host
+            .parse::<IpAddr>()
+            .is_ok_and(|ip| ip.to_canonical().is_unspecified())
+    }
+}
+
 impl fmt::Display for HostPort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.host.contains(':') {
@@ -162,6 +184,7 @@ mod tests {
             "auto",
             "auto:57600",
             "serial:/dev/ttyACM0:921600",
+            "serial:///dev/ttyACM0:57600",
             "serial:/dev/serial/by-id/usb-a:b-if00:57600",
             "serial:/dev/serial/by-path/pci-0000:00:14.0-usb-0:1.2:1.0-port0:57600",
             "serial:/host/dev/serial/by-path/platform-fd500000.pcie-pci-0000:01:00.0-usb-0:1.1:1.0:921600",
@@ -196,7 +219,24 @@ mod tests {
             ("tcp:host:0", "the port is not a number from 1 to 65535"),
             ("tcp:host:70000", "the port is not a number from 1 to 65535"),
             ("tcp:::1:5760", "an IPv6 address needs brackets"),
-            ("udp://host:14550", "the host is not a name or an address"),
+            ("tcp:host/x:14550", "the host is not a name or an address"),
+            ("udp://host:14550", "there are no slashes behind the transport here"),
+            ("udp://:14540", "there are no slashes behind the transport here"),
+            ("udpin:0.0.0.0:14550", "what others call udpin is udp-listen here"),
+            ("udpin://0.0.0.0:14540", "what others call udpin is udp-listen here"),
+            ("udpout:10.0.0.2:14550", "what others call udpout is udp here"),
+            (
+                "tcpin:0.0.0.0:5760",
+                "a link does not listen by TCP; let the other end listen, or use UDP",
+            ),
+            (
+                "udp:0.0.0.0:14550",
+                "nothing is sent to that address; to listen at it is udp-listen here",
+            ),
+            (
+                "udp:[::]:14550",
+                "nothing is sent to that address; to listen at it is udp-listen here",
+            ),
         ] {
             let error = text.parse::<LinkUrl>().unwrap_err();
             assert_eq!(error.why, why, "{text}");

@@ -34,7 +34,9 @@ pub enum OpenError {
         "no permission to open serial device {0}; add the user to its group (often dialout), or give the container the device"
     )]
     Forbidden(String),
-    #[error("serial device {0} is in use by another program; stop that program")]
+    #[error(
+        "serial device {0} is in use by another program; stop that program (often ModemManager, or a ground station)"
+    )]
     Busy(String),
     #[error("cannot use {device} as a serial device: {why}")]
     Serial { device: String, why: String },

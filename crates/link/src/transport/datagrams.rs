@@ -14,17 +14,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::net::{UdpSocket, lookup_host};
 use tokio::time::{Instant, sleep_until};
-use tracing::{debug, info};
+use tracing::{debug, info, warn};
 
 /// Time without belief after which a UDP listener leaves its autopilot.
 const PEER_SILENT: Duration = Duration::from_secs(5);
 const LOOK_UP_EVERY: Duration = Duration::from_secs(5);
+/// Other senders that are named in the log; each once.
+const NAMED: usize = 8;
 
 type LookUp = Box<dyn Fn(HostPort) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;
 
 pub(crate) struct Datagrams {
     socket: UdpSocket,
     other: Mutex<Other>,
+    /// Senders of which it was said that nothing of them is taken.
+    named: Mutex<Vec<SocketAddr>>,
     /// Name to resolve again; `None` for a listener and for a numeric address.
     name: Option<HostPort>,
     look_up: LookUp,
@@ -68,6 +72,7 @@ impl Datagrams {
         Self {
             socket,
             other: Mutex::new(other),
+            named: Mutex::default(),
             name,
             look_up,
             counters,
@@ -90,7 +95,19 @@ impl Datagrams {
                 return Ok(len);
             }
             self.counters.strangers(1);
+            if len > 0 && self.is_to_be_named(from) {
+                warn!(%from, "another sender than the autopilot of this link; give each vehicle a link with a port of its own");
+            }
         }
+    }
+
+    fn is_to_be_named(&self, from: SocketAddr) -> bool {
+        let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = named.len() < NAMED && !named.contains(&from);
+        if new {
+            named.push(from);
+        }
+        new
     }
 
     async fn find_again(&self, look_up: Option<(&HostPort, Instant)>) -> Option<SocketAddr> {
@@ -243,6 +260,35 @@ mod tests {
         let mut buffer = [0; 16];
         let read = datagrams.read(&mut buffer);
         assert!(tokio::time::timeout(Duration::from_secs(60), read).await.is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_second_vehicle_at_one_port_is_not_heard_and_named_once() {
+        let local = HostPort {
+            host: "127.0.0.1".to_owned(),
+            port: 0,
+        };
+        let counters = Arc::new(Counters::default());
+        let datagrams = Datagrams::listen(&local, Arc::clone(&counters)).await.unwrap();
+        let (first, second) = (bound().await, bound().await);
+        let to = datagrams.socket.local_addr().unwrap();
+        let mut buffer = [0; 16];
+        first.send_to(b"beat", to).await.unwrap();
+        assert_eq!(datagrams.read(&mut buffer).await.unwrap(), 4);
+        datagrams.accepted();
+        for _ in 0..3 {
+            second.send_to(b"other", to).await.unwrap();
+        }
+        first.send_to(b"beat", to).await.unwrap();
+        assert_eq!(datagrams.read(&mut buffer).await.unwrap(), 4);
+        assert_eq!(counters.snapshot().strangers, 3);
+        let second = second.local_addr().unwrap();
+        assert_eq!(*datagrams.named.lock().unwrap(), [second]);
+        assert!(!datagrams.is_to_be_named(second), "once");
+        for port in 1..=100 {
+            datagrams.is_to_be_named(([127, 0, 0, 1], port).into());
+        }
+        assert_eq!(datagrams.named.lock().unwrap().len(), NAMED);
     }
 
     async fn bound() -> UdpSocket {

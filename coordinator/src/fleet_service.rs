@@ -34,6 +34,7 @@ use proto::v1;
 use resume::{ResumeError, StandUpError};
 pub use shared_lists::SharedLists;
 use shared_lists::Watched;
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -366,31 +367,37 @@ fn list(handles: &FleetHandles, selection: &Selection, airspace: bool) -> v1::Li
 }
 
 /// The message about a node whose agent is connected and which serves no Drone.
-fn idle_because(handles: &FleetHandles, node: &NodeName, snapshot: &sessions::SessionSnapshot) -> &'static str {
+fn idle_because(handles: &FleetHandles, node: &NodeName, snapshot: &sessions::SessionSnapshot) -> Cow<'static, str> {
     let report = snapshot.report.as_ref().map(|(report, _)| report.as_ref());
     if let Some(unheard) = unheard(report) {
         return unheard;
     }
     let Some(facts) = handles.observer.world().node_facts(node) else {
-        return "no node of this name carries the label node-role.kubernetes.io/drone, so no Drone can be bound to it";
+        return "no node of this name carries the label node-role.kubernetes.io/drone, so no Drone can be bound to it"
+            .into();
     };
     let elsewhere = flies_elsewhere(&handles.observer, node, report);
     let free = free(&candidate(&handles.observer, &facts, false, elsewhere, report));
     free.map_or_else(Why::sentence, |_| "no Drone is bound to this node")
+        .into()
 }
 
-/// The link that is not heard.
-fn unheard(report: Option<&Report>) -> Option<&'static str> {
+/// The link that is not heard, with why it is not open or what is heard on it instead.
+fn unheard(report: Option<&Report>) -> Option<Cow<'static, str>> {
     let Some(report) = report else {
-        return Some(Why::AgentSilent.sentence());
+        return Some(Why::AgentSilent.sentence().into());
     };
-    match report.truth {
-        _ if report.link_alive => None,
-        FlightTruth::Unknown(WhyUnknown::NeverHeard) => Some(
-            "no autopilot has been heard yet, so no Drone can be bound to this node; check cable, port, baud rate and power",
-        ),
-        _ => Some(Why::AutopilotSilent.sentence()),
-    }
+    let sentence = match report.truth {
+        _ if report.link_alive => return None,
+        FlightTruth::Unknown(WhyUnknown::NeverHeard) => {
+            "no autopilot has been heard yet, so no Drone can be bound to this node; check cable, port, baud rate and power"
+        }
+        _ => Why::AutopilotSilent.sentence(),
+    };
+    Some(match &report.link_fault {
+        Some(fault) => format!("{sentence}; on its link: {fault}").into(),
+        None => sentence.into(),
+    })
 }
 
 fn vehicle_report(snapshot: &sessions::SessionSnapshot) -> v1::Vehicle {
@@ -589,6 +596,11 @@ mod tests {
         let message = |report: Option<Report>| unheard(report.as_ref()).unwrap_or_default();
         assert!(message(None).contains("not reported yet"));
         assert!(message(Some(silent.clone())).starts_with("no autopilot has been heard yet"));
+        let without_frame = Report {
+            link_fault: Some("system 1 component 1 says no type of vehicle".into()),
+            ..silent.clone()
+        };
+        assert!(message(Some(without_frame)).ends_with("; on its link: system 1 component 1 says no type of vehicle"));
         let lost = Report {
             truth: FlightTruth::Unknown(WhyUnknown::LinkLost),
             ..silent.clone()

@@ -4,6 +4,7 @@
 //! route ([`route`]), with what is left out; its contradictions ([`check`]). Must not: read or write a file, or know
 //! Kubernetes objects. Items are taken unchanged: QGroundControl's surveys as the items into which it expanded them.
 
+pub mod archive;
 pub mod area;
 pub mod check;
 pub mod fence;

@@ -1,5 +1,8 @@
 //! The kind of a file, by its content.
 
+mod zipped;
+
+use crate::archive::{self, BadArchive};
 use crate::area::{AreaFile, geojson, kml, shapes};
 use crate::parameters::{self, BadParameters, ParameterFile};
 use crate::{LONGEST, Plan, Unreadable, fence, looks_like_json, qgc, text, wpl};
@@ -28,6 +31,8 @@ pub struct Recognized {
     pub contents: Contents,
     /// Empty for binary files.
     pub text: String,
+    /// Which files of an archive were read, and which were not.
+    pub notes: Vec<String>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -43,7 +48,13 @@ pub enum Refused {
     #[error("the file is only a part of a Shapefile; import the .shp file beside it (the .prj file is read with it)")]
     PartOfShapefile,
     #[error("the file is a zip archive with {0}; unpack it and import that")]
-    Archive(String),
+    Archive(&'static str),
+    #[error(
+        "the file is a zip archive without a map in it; give a KMZ, a zipped Shapefile, or one of the files that Skein reads by themselves"
+    )]
+    NoMap,
+    #[error("{entry:?} in the zip archive cannot be read")]
+    InArchive { entry: String, source: Box<Refused> },
     #[error("the file is packed ({0}); unpack it and import what is in it")]
     Packed(&'static str),
     #[error("the file is a web page, and not the file that it shows; download that itself (GitHub: Raw)")]
@@ -75,6 +86,8 @@ pub enum Refused {
     Kml(#[from] kml::BadKml),
     #[error(transparent)]
     Shapes(#[from] shapes::BadShapes),
+    #[error(transparent)]
+    Zip(#[from] BadArchive),
     #[error("the file is JSON that is broken; save it again")]
     Json(#[source] serde_json::Error),
 }
@@ -109,8 +122,8 @@ pub fn read(bytes: &[u8], name: &str, projection: Option<&str>) -> Result<Recogn
         let contents = Contents::Areas(shapes::read(bytes, projection)?);
         return Ok(recognized(SHAPEFILE, contents, String::new()));
     }
-    if bytes.starts_with(b"PK\x03\x04") {
-        return Err(archive(bytes, name));
+    if archive::is_one(bytes) {
+        return zipped::read(bytes, name);
     }
     // The end of an archive, and nothing before it.
     if bytes.starts_with(b"PK\x05\x06") {
@@ -215,7 +228,12 @@ pub fn read_without_mission(bytes: &[u8]) -> Option<Recognized> {
 }
 
 const fn recognized(kind: &'static str, contents: Contents, text: String) -> Recognized {
-    Recognized { kind, contents, text }
+    Recognized {
+        kind,
+        contents,
+        text,
+        notes: Vec::new(),
+    }
 }
 
 fn plan(kind: &'static str, text: &str, read: impl Fn(&str) -> Result<Plan, Refused>) -> Result<Recognized, Refused> {
@@ -223,27 +241,6 @@ fn plan(kind: &'static str, text: &str, read: impl Fn(&str) -> Result<Plan, Refu
         return Err(Refused::TooLong(text.len(), LONGEST));
     }
     Ok(recognized(kind, Contents::Plan(Box::new(read(text)?)), text.to_owned()))
-}
-
-fn archive(bytes: &[u8], name: &str) -> Refused {
-    let has = |part: &[u8]| {
-        bytes
-            .windows(part.len())
-            .any(|window| window.eq_ignore_ascii_case(part))
-    };
-    if name.to_ascii_lowercase().ends_with(".skyc") || has(b"show.json") {
-        return Refused::Skybrush;
-    }
-    let inside = [
-        // It holds KML, too.
-        (&b".wpml"[..], "a mission of DJI (WPML)"),
-        (b".kml", "a KML file"),
-        (b".shp", "a Shapefile"),
-        (b".geojson", "GeoJSON"),
-        (b".plan", "a plan"),
-    ];
-    let found = inside.iter().find(|(ending, _)| has(ending));
-    Refused::Archive(found.map_or("files of other kinds", |(_, what)| *what).to_owned())
 }
 
 fn binary(bytes: &[u8]) -> Option<Refused> {

@@ -3,6 +3,7 @@
 mod field;
 mod forms;
 mod gathered;
+mod zipped;
 
 use super::*;
 use model::plan::item;

@@ -1,5 +1,6 @@
 //! The same contents in other forms: each was read wrongly, refused, or named badly.
 
+use super::zipped::zip;
 use crate::area::{self, Area, AreaFile, Purpose};
 use crate::parameters::{self, BadParameters, ParameterFile, profile};
 use crate::recognize::{self, Contents, Refused};
@@ -414,7 +415,7 @@ fn thousands_of_areas_are_refused_and_thousands_of_holes_judged_in_seconds() {
 }
 
 /// One shape; rings are closed here. Degrees from 8.545 E, 47.397 N, in units of 1e-5.
-fn shapefile(rings: &[Vec<(f64, f64)>]) -> Vec<u8> {
+pub(super) fn shapefile(rings: &[Vec<(f64, f64)>]) -> Vec<u8> {
     let whole = |number: usize| i32::try_from(number).unwrap();
     let closed: Vec<Vec<(f64, f64)>> = rings
         .iter()
@@ -455,7 +456,7 @@ fn counterclockwise(west: f64, south: f64, side: f64) -> Vec<(f64, f64)> {
     vec![(west, south), (east, south), (east, north), (west, north)]
 }
 
-fn clockwise(west: f64, south: f64, side: f64) -> Vec<(f64, f64)> {
+pub(super) fn clockwise(west: f64, south: f64, side: f64) -> Vec<(f64, f64)> {
     counterclockwise(west, south, side).into_iter().rev().collect()
 }
 
@@ -563,7 +564,7 @@ fn parts_of_a_shapefile_a_fence_and_packed_files_are_named() {
     }
     let said = refused("47.397 8.545\n47.397 8.546\n47.398\n47.397 8.545\n", "pen.fen");
     assert!(said.contains("line 3 is \"47.398\""), "{said}");
-    let said = refused(b"PK\x03\x04wpmz/template.kml, wpmz/waylines.wpml", "file");
+    let said = refused(zip(&[("wpmz/template.kml", ""), ("wpmz/waylines.wpml", "")]), "file");
     assert!(said.contains("a mission of DJI (WPML)"), "{said}");
     assert!(refused(b"PK\x05\x06\0\0\0\0", "file").contains("the file is empty"));
     let said = refused(

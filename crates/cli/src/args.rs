@@ -144,8 +144,9 @@ pub enum Command {
     /// Makes Missions, Geofences and ParameterProfiles of the files that people have, and prints them as YAML.
     ///
     /// A file is recognized by its content: plans of QGroundControl, QGC WPL 110, fences and rally points of Mission Planner and
-    /// MAVProxy, parameter files, and polygons in KML, GeoJSON or a Shapefile. A plan may become several objects. What is left out is
-    /// said on standard error, and why; a file that contradicts itself is refused. It asks no coordinator and flies nothing.
+    /// MAVProxy, parameter files, and polygons in KML, KMZ, GeoJSON or a Shapefile, zipped or not. A plan may become several objects.
+    /// What is left out is said on standard error, and why; a file that contradicts itself is refused. It asks no coordinator and flies
+    /// nothing.
     Import(Box<import::ImportArgs>),
     /// Prints a completion script for a shell, such as: source <(skein completion bash)
     Completion {

@@ -712,3 +712,53 @@ fn all_files_of_a_shapefile_are_one_and_a_part_without_it_is_refused() {
         assert!(said.contains("only a part of a Shapefile"), "{said}");
     }
 }
+
+/// Written by Info-ZIP.
+fn sample(name: &str) -> String {
+    format!("{}/../plan-files/samples/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+const SURVEY: [&str; 6] = ["--as", "survey", "--altitude", "40", "--spacing", "20"];
+
+#[test]
+fn a_kmz_and_a_zipped_shapefile_are_taken_as_they_come() {
+    let (kmz, layers) = (sample("north-field.kmz"), sample("farm.zip"));
+    let (documents, said) = imported(&[&[kmz.as_str()][..], &SURVEY].concat());
+    assert_eq!(titles(&documents), ["Mission north-field"], "{said}");
+    assert!(said.contains("skein: read from the archive: \"doc.kml\""), "{said}");
+    let corners = documents[0]["spec"]["survey"]["area"]["polygon"].as_array().unwrap();
+    let is_there = |corner: &Value| (corner["latitudeDegrees"].as_f64().unwrap() - 47.3975).abs() < 0.000_51;
+    assert!(corners.len() == 4 && corners.iter().all(is_there), "{corners:?}");
+
+    let (documents, said) = imported(&[&[layers.as_str()][..], &SURVEY].concat());
+    let made = ["Mission farm-1", "Mission farm-2", "Mission farm-3"];
+    assert_eq!(titles(&documents), made, "{said}");
+    assert!(!said.contains("has no .prj file"), "{said}");
+    let check = skein(&["import", "--check", &layers]);
+    let said = String::from_utf8(check.stdout).unwrap();
+    assert!(check.status.success(), "{said}");
+    for part in [
+        "farm.zip: a zipped Shapefile: no object\n  read from the archive: \"export/",
+        "an area (\"fields 1\", ",
+        "an area (\"fields 2\", ",
+        "an area (\"yard\", ",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}
+
+#[test]
+fn a_broken_archive_is_refused_and_its_entry_named() {
+    let folder = Folder::new();
+    let mut bytes = std::fs::read(sample("north-field.kmz")).unwrap();
+    let whole = bytes.len();
+    // In the first entry, which is packed.
+    bytes[60] ^= 0xff;
+    let damaged = folder.file("north-field.kmz", &bytes);
+    let cut = folder.file("cut.kmz", &bytes[..whole / 2]);
+    let (code, said) = refused(&[&damaged, "--check"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("\"doc.kml\" in the zip archive is damaged"), "{said}");
+    let (_, said) = refused(&[&cut, "--check"]);
+    assert!(said.contains("missing or broken; copy or download it again"), "{said}");
+}

@@ -41,6 +41,8 @@ pub struct Asked {
     name: String,
     /// As base64.
     content: String,
+    /// Text of the `.prj` that was dropped with a Shapefile.
+    projection: Option<String>,
     areas: Option<Areas>,
 }
 
@@ -71,7 +73,8 @@ pub fn read(asked: &Asked, starts: &[Wgs84], largest: usize) -> Result<Value, St
             MAX_FILE_BYTES
         ));
     }
-    let made = import::made(&asked.name, bytes, &args(asked.areas)?).map_err(|why| why.to_string())?;
+    let projection = asked.projection.clone();
+    let made = import::made(&asked.name, bytes, projection, &args(asked.areas)?).map_err(|why| why.to_string())?;
     Ok(shown(made, starts, largest))
 }
 
@@ -219,6 +222,7 @@ fn feature(kind: &str, geometry: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plan_files::archive::{self, Unpacking};
 
     fn asked(name: &str, text: &str, areas: &Value) -> Asked {
         let content = BASE64_STANDARD.encode(text);
@@ -251,6 +255,36 @@ mod tests {
         let fence = read(&asked("a.geojson", FIELD, &json!({"exclusion": {}})), &[], 262_144).unwrap();
         assert_eq!(fence["objects"][0]["kind"], "Geofence");
         assert_eq!(fence["geojson"]["features"][0]["properties"]["kind"], "exclude");
+    }
+
+    #[test]
+    fn a_kmz_and_a_shapefile_with_its_reference_are_drawn() {
+        let asked = |name: &str, bytes: &[u8], projection: Option<&str>| Asked {
+            name: name.to_owned(),
+            content: BASE64_STANDARD.encode(bytes),
+            projection: projection.map(str::to_owned),
+            areas: None,
+        };
+        let kmz = include_bytes!("../../../plan-files/samples/north-field.kmz");
+        let shown = read(&asked("north-field.kmz", kmz, None), &[], 262_144).unwrap();
+        assert_eq!((&shown["kind"], &shown["hasAreas"]), (&json!("KMZ"), &json!(true)));
+        assert_eq!(shown["said"][0], "read from the archive: \"doc.kml\"", "{shown}");
+        assert_eq!(shown["geojson"]["features"].as_array().map(Vec::len), Some(1));
+
+        let zip = include_bytes!("../../../plan-files/samples/farm.zip");
+        let shown = read(&asked("farm.zip", zip, None), &[], 262_144).unwrap();
+        assert_eq!(shown["kind"], "a zipped Shapefile");
+        assert_eq!(shown["geojson"]["features"].as_array().map(Vec::len), Some(3));
+
+        let entries = archive::entries(zip).unwrap();
+        let yard = entries.iter().find(|entry| entry.file_name() == "yard.shp").unwrap();
+        let yard = Unpacking::of(zip, 10_000).unpack(yard).unwrap();
+        let shown = |projection: Option<&str>| read(&asked("yard.shp", &yard, projection), &[], 262_144);
+        let has_none = |shown: &Value| shown["said"].to_string().contains("has no .prj file");
+        assert!(has_none(&shown(None).unwrap()));
+        assert!(!has_none(&shown(Some("GEOGCS[\"GCS_WGS_1984\"]")).unwrap()));
+        let why = shown(Some("PROJCS[\"UTM 32N\"]")).unwrap_err();
+        assert!(why.contains("are in \"UTM 32N\""), "{why}");
     }
 
     #[test]
@@ -297,6 +331,7 @@ mod tests {
         let broken = Asked {
             name: "a".to_owned(),
             content: "?".to_owned(),
+            projection: None,
             areas: None,
         };
         assert!(read(&broken, &[], 262_144).unwrap_err().contains("base64"));

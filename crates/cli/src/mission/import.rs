@@ -204,6 +204,7 @@ fn recognized(file: &File<'_>) -> Result<Recognized, Failure> {
 }
 
 fn make(file: &File<'_>, found: &Recognized, args: &ImportArgs, objects: &mut Objects) -> Result<Nature, Failure> {
+    objects.notes.extend(found.notes.iter().cloned());
     Ok(match &found.contents {
         Contents::Plan(of) => {
             plan::import(file, of, &found.text, args, objects)?;
@@ -231,13 +232,14 @@ pub(crate) struct Made {
     pub areas: Vec<Area>,
 }
 
-pub(crate) fn made(name: &str, bytes: Vec<u8>, args: &ImportArgs) -> Result<Made, Failure> {
+/// `projection`: text of the `.prj` beside a Shapefile.
+pub(crate) fn made(name: &str, bytes: Vec<u8>, projection: Option<String>, args: &ImportArgs) -> Result<Made, Failure> {
     let path = Path::new(name);
     let file = File {
         path,
         name: args.name.clone().unwrap_or_else(|| super::name_of(path)),
         bytes,
-        projection: None,
+        projection,
     };
     let found = recognized(&file)?;
     let mut objects = Objects::default();

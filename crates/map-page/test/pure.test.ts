@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { around, between, boundsOf, corners, cornersOf, cornersText, free, mercator, metersPerUnit, shorter, step, unwrapped, wrapped } from "../ts/geometry.ts";
 import { backoffMs, type Corner, events, type Fleet, FleetDocument, merged, tokenOf, type Vehicle } from "../ts/model.ts";
+import { shapefileOf } from "../ts/shapefile.ts";
 import { key, look, SHEET } from "../ts/sprites.ts";
 import { meters, needsEyes, percent, span, vehicleLine } from "../ts/words.ts";
 
@@ -134,4 +135,14 @@ test("what lies across 180° is drawn and framed once, the shorter way around th
 test("the corners of an area and of a line are found", () => {
   assert.deepEqual(cornersOf({ type: "Polygon", coordinates: [[[1, 2], [3, 4, 50]]] }), [[1, 2], [3, 4]]);
   assert.deepEqual([cornersOf({ type: "LineString", coordinates: [[1, 2]] }), cornersOf(undefined)], [[[1, 2]], []]);
+});
+test("files that are dropped together are one Shapefile only if all stand beside its .shp under its name", () => {
+  const of = (...names: string[]) => {
+    const found = shapefileOf(names.map((name) => ({ name })));
+    return found && [found.shapes.name, found.reference?.name];
+  };
+  assert.deepEqual(of("field.dbf", "Field.SHP", "field.PRJ", "field.shp.xml", "field.cpg"), ["Field.SHP", "field.PRJ"]);
+  assert.deepEqual(of("field.shp"), ["field.shp", undefined]);
+  for (const other of ["wall.shp", "wall.prj", "field.kml", "field2.dbf", "field"]) assert.equal(of("field.shp", other), undefined, other);
+  assert.equal(of("field.dbf", "field.prj"), undefined);
 });

@@ -6,13 +6,16 @@ import { post } from "./connection.ts";
 import { element, items, outcome } from "./dom.ts";
 import { boundsOf, cornersOf } from "./geometry.ts";
 import { set } from "./layers.ts";
+import { shapefileOf } from "./shapefile.ts";
 
 /** As the server has it, so that a larger file is not sent at all. */
 const LARGEST = 8 * 1024 * 1024;
+/** Bytes of a .prj, which are sent beside the file. */
+const LARGEST_REFERENCE = 4096;
 
 interface Made { kind: string; name: string; spec: unknown; text?: string; canBeMade?: boolean }
 interface Read { kind: string; said: string[]; hasAreas: boolean; objects: Made[]; geojson: GeoJSON.FeatureCollection }
-interface Opened { name: string; content: string }
+interface Opened { name: string; content: string; projection: string | undefined }
 const input = (id: string): HTMLInputElement => element<HTMLInputElement>(id);
 
 export class Files {
@@ -57,22 +60,26 @@ export class Files {
   }
 
   private async open(files: File[]): Promise<void> {
-    const [file, ...more] = files;
+    const shapefile = shapefileOf(files);
+    const file = shapefile?.shapes ?? files[0];
     if (!file) return;
     this.begun();
     this.close();
-    if (more.length > 0) return outcome("Drop one file at a time; for several use `skein import`.", true);
+    if (files.length > 1 && !shapefile) return outcome("Drop one file at a time, or all files of one Shapefile; for several use `skein import`.", true);
     if (file.size > LARGEST) return outcome(`${file.name} has ${file.size} bytes, and the map reads ${LARGEST}; import it with \`skein import\`.`, true);
+    const reference = shapefile?.reference;
+    if (reference && reference.size > LARGEST_REFERENCE) return outcome(`${reference.name} has ${reference.size} bytes, and the map reads ${LARGEST_REFERENCE}; import the Shapefile with \`skein import\`.`, true);
     outcome("");
     const asked = this.asked;
-    let content;
+    let content, projection;
     try {
       content = await base64(file);
+      projection = await reference?.text();
     } catch {
       return outcome(`${file.name} cannot be read; a folder is no file.`, true);
     }
     if (asked !== this.asked) return;
-    this.file = { name: file.name, content };
+    this.file = { name: file.name, content, projection };
     element<HTMLSelectElement>("file-areas").value = "";
     this.fields();
     await this.read();

@@ -222,7 +222,7 @@ fn feature(kind: &str, geometry: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plan_files::archive::{self, Unpacking};
+    use plan_files::archive::Archive;
 
     fn asked(name: &str, text: &str, areas: &Value) -> Asked {
         let content = BASE64_STANDARD.encode(text);
@@ -276,9 +276,10 @@ mod tests {
         assert_eq!(shown["kind"], "a zipped Shapefile");
         assert_eq!(shown["geojson"]["features"].as_array().map(Vec::len), Some(3));
 
-        let entries = archive::entries(zip).unwrap();
+        let mut archive = Archive::open(zip, 10_000).unwrap();
+        let entries = archive.entries().unwrap();
         let yard = entries.iter().find(|entry| entry.file_name() == "yard.shp").unwrap();
-        let yard = Unpacking::of(zip, 10_000).unpack(yard).unwrap();
+        let yard = archive.unpack(yard).unwrap();
         let shown = |projection: Option<&str>| read(&asked("yard.shp", &yard, projection), &[], 262_144);
         let has_none = |shown: &Value| shown["said"].to_string().contains("has no .prj file");
         assert!(has_none(&shown(None).unwrap()));

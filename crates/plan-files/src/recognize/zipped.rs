@@ -1,7 +1,7 @@
 //! Maps in zip archives: a KMZ, as Google Earth saves it, and a zipped Shapefile of one layer or several.
 
 use super::{Contents, LONGEST_AREAS, Recognized, Refused};
-use crate::archive::{self, Entry, Unpacking};
+use crate::archive::{self, Archive, Entry};
 use crate::area::{AreaFile, RawArea};
 use crate::text;
 
@@ -15,7 +15,8 @@ pub(super) fn read(bytes: &[u8], name: &str) -> Result<Recognized, Refused> {
     if bytes.len() > LONGEST_AREAS {
         return Err(Refused::TooLong(bytes.len(), LONGEST_AREAS));
     }
-    let entries = archive::entries(bytes)?;
+    let mut archive = Archive::open(bytes, LONGEST_AREAS)?;
+    let entries = archive.entries()?;
     let all = |ending: &str| -> Vec<&Entry> { entries.iter().filter(|entry| entry.ends(ending)).collect() };
     if entries.iter().any(|entry| entry.file_name() == "show.json") {
         return Err(Refused::Skybrush);
@@ -43,7 +44,6 @@ pub(super) fn read(bytes: &[u8], name: &str) -> Result<Recognized, Refused> {
         return Err(other.map_or(Refused::NoMap, |&(_, what)| Refused::Archive(what)));
     }
     let mut notes = vec![format!("read from the archive: {}", names(&taken))];
-    let mut unpacking = Unpacking::of(bytes, LONGEST_AREAS);
     let mut file = AreaFile::default();
     for entry in &taken {
         let projection = projection(entry, &entries).filter(|_| !is_kmz);
@@ -53,9 +53,9 @@ pub(super) fn read(bytes: &[u8], name: &str) -> Result<Recognized, Refused> {
                 entry.name
             ));
         }
-        let projection = projection.map(|projection| unpacking.unpack(projection)).transpose()?;
+        let projection = projection.map(|projection| archive.unpack(projection)).transpose()?;
         let projection = projection.map(|bytes| text::decode(&bytes));
-        let mut found = areas(&unpacking.unpack(entry)?, entry, projection.as_deref())?;
+        let mut found = areas(&archive.unpack(entry)?, entry, projection.as_deref())?;
         if taken.len() > 1 {
             name_by_layer(&mut found.areas, entry);
         }

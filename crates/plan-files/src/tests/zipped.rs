@@ -1,7 +1,7 @@
 //! Maps in zip archives, and archives that are broken or made to harm.
 
 use super::forms::{clockwise, shapefile};
-use crate::archive::{self, BadArchive, MOST_ENTRIES, Unpacking};
+use crate::archive::{Archive, BadArchive, MOST_ENTRIES};
 use crate::area::RawArea;
 use crate::recognize::{self, Contents, Recognized, Refused};
 use flate2::write::DeflateEncoder;
@@ -156,32 +156,30 @@ fn each_layer_of_a_zipped_shapefile_is_read_with_its_own_reference() {
 #[test]
 fn an_archive_costs_no_more_than_its_bounds_whatever_it_says() {
     let map = vec![b'x'; 5000];
-    let mut bytes = zip(&[("a.kml", &map), ("b.kml", &map)]);
-    // The size that the list says is not believed.
-    let list = bytes.windows(4).position(|four| four == b"PK\x01\x02").unwrap();
-    bytes[list + 24..list + 28].copy_from_slice(&10_u32.to_le_bytes());
-    let entries = archive::entries(&bytes).unwrap();
+    let bytes = zip(&[("a.kml", &map), ("b.kml", &map)]);
+    let open = |most: usize| Archive::open(&bytes, most).unwrap();
+    let entries = open(0).entries().unwrap();
     let too_long = |name: &str, most: usize| {
         Err(BadArchive::TooLong {
             name: name.to_owned(),
             most,
         })
     };
-    let unpack = |most: usize| Unpacking::of(&bytes, most).unpack(&entries[0]);
-    assert_eq!(unpack(5000), Ok(map.clone()));
-    assert_eq!(unpack(4999), too_long("a.kml", 4999));
-    let mut together = Unpacking::of(&bytes, 9999);
+    assert_eq!(open(5000).unpack(&entries[0]), Ok(map.clone()));
+    assert_eq!(open(4999).unpack(&entries[0]), too_long("a.kml", 4999));
+    let mut together = open(9999);
     assert_eq!(together.unpack(&entries[0]), Ok(map));
     assert_eq!(together.unpack(&entries[1]), too_long("b.kml", 9999));
-    // Entries that overlap are one that is unpacked again and again.
-    let mut overlapping = Unpacking::of(&bytes, 1_000_000);
-    let refused = (0..50).find_map(|_| overlapping.unpack(&entries[0]).err());
-    assert_eq!(refused, Some(BadArchive::Damaged("a.kml".to_owned())));
+    // Whatever size the list says.
+    let mut bytes = bytes.clone();
+    let list = bytes.windows(4).position(|four| four == b"PK\x01\x02").unwrap();
+    bytes[list + 24..list + 28].copy_from_slice(&10_u32.to_le_bytes());
+    assert!(Archive::open(&bytes, 4999).unwrap().unpack(&entries[0]).is_err());
 
-    let many = u16::try_from(MOST_ENTRIES + 1).unwrap();
-    let count = bytes.len() - END + 10;
-    bytes[count..count + 2].copy_from_slice(&many.to_le_bytes());
-    assert_eq!(archive::entries(&bytes), Err(BadArchive::TooMany(MOST_ENTRIES + 1)));
+    let names: Vec<String> = (0..=MOST_ENTRIES).map(|number| number.to_string()).collect();
+    let many: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "")).collect();
+    assert!(Archive::open(&zip(&many[1..]), 0).is_ok());
+    assert_eq!(Archive::open(&zip(&many), 0).unwrap_err(), BadArchive::TooMany);
 }
 
 #[test]
@@ -194,12 +192,14 @@ fn an_archive_that_cannot_be_unpacked_is_refused_with_what_to_do() {
         bytes[at..at + value.len()].copy_from_slice(value);
         bytes
     };
+    let mut otherwise_packed = patched(list + 10, &[12, 0]);
+    otherwise_packed[8] = 12;
     for (bytes, expected) in [
         (
             patched(list + 8, &[1, 8]),
             "\"doc.kml\" in the zip archive has a password",
         ),
-        (patched(list + 10, &[99, 0]), "packed by method 99"),
+        (otherwise_packed, "packed by a method that Skein does not read"),
         (patched(list + 16, &[0; 4]), "\"doc.kml\" in the zip archive is damaged"),
         (patched(list + 20, &[5, 0, 0, 0]), "is damaged"),
         (patched(list + 42, &[0xff; 4]), "is damaged"),

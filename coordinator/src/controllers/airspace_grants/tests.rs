@@ -12,6 +12,7 @@ use model::assignment::{Desired, Held, HeldDetails, Order};
 use model::geo::shifted;
 use model::ids::{DroneUid, Term};
 use model::plan::{PlanDigest, PlanReport, PlanState, Waypoint};
+use model::report::RouteState;
 use model::reported_flight::SoFar;
 use model::station::Altitude;
 use model::traffic::Aircraft;
@@ -136,6 +137,11 @@ impl Field {
             }),
             so_far: if flies { SoFar::Flown } else { SoFar::Fresh },
             plan: plan.unwrap_or_default(),
+            // What was granted before is flown, or let go of.
+            route: RouteState {
+                last: self.observer.airspace.last_granted(&name(node)).unwrap_or_default(),
+                ..RouteState::default()
+            },
             ..Report::of_nothing(name(node))
         };
         self.observer.sessions.report(&name(node), self.epochs[node], report);

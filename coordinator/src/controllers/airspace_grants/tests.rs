@@ -442,7 +442,7 @@ async fn one_away_from_its_home_keeps_others_down_where_no_drone_may_be_elsewher
     assert!(field.keeps_down(), "it holds over the home of the other");
     for _ in 0..2 {
         tokio::time::advance(Duration::from_secs(1)).await;
-        field.report("m", 0.0, 20.0, up);
+        field.report("m", 0.0, 10.0, up);
         field.report("n", 50.0, 0.0, FlightTruth::Disarmed);
         field.update();
     }

@@ -54,6 +54,22 @@ fn the_battery_drains_only_while_armed() {
     near("left", bench.truth().battery_percent, 95.0, 0.1);
 }
 
+/// A peer that is as slow as ever, ten times slower on this clock, has as long for its takeoff. After a landing nobody is waited for.
+#[test]
+fn an_idle_vehicle_waits_for_its_takeoff_in_the_time_of_its_peers() {
+    let mut config = VehicleConfig::new(Autopilot::ArduPilot, 1, HOME);
+    config.seconds_per_peer_second = 10.0;
+    let mut bench = ready_with(config);
+    assert_eq!(bench.arm(), Accepted);
+    let idle = bench.until("disarmed", 120.0, |bench| !bench.truth().armed);
+    near("idle", idle, 100.0, 0.5);
+    let mut bench = hover(bench, 5.0);
+    assert_eq!(set_mode(&mut bench, RTL), Accepted);
+    bench.until("landed", 90.0, |bench| bench.truth().landed_state == 1);
+    let landed = bench.until("disarmed", 20.0, |bench| !bench.truth().armed);
+    assert!(landed <= 10.5, "{landed}");
+}
+
 fn heartbeats_stop(action: f32) -> Bench {
     let mut bench = ready();
     set_parameter(&mut bench, "FS_GCS_ENABLE", action);

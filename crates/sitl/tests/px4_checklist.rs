@@ -95,6 +95,13 @@ fn item_5_left_alone_it_disarms_after_eleven_seconds_and_two_after_a_landing() {
         11.0,
         0.1,
     );
+    // It waits for its takeoff in the time of its peers.
+    let mut config = px4();
+    config.seconds_per_peer_second = 10.0;
+    let mut bench = ready_with(config);
+    assert_eq!(bench.arm(), Accepted);
+    let idle = bench.until("disarmed", 120.0, |bench| !bench.truth().armed);
+    near("idle", idle, 101.0, 0.1);
     let mut bench = hovering(5.0);
     assert_eq!(bench.command(21, [0.0, 0.0, 0.0, NAN, NAN, NAN, NAN]), Accepted);
     bench.until("landed", 40.0, |bench| bench.truth().landed_state == 1);

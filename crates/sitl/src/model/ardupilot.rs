@@ -185,7 +185,11 @@ impl ArduPilot {
             self.idle_since_s = core.uptime_s;
             return;
         }
-        let delay_s = f64::from(core.params.get("DISARM_DELAY"));
+        let mut delay_s = f64::from(core.params.get("DISARM_DELAY"));
+        // It waits for a peer's takeoff.
+        if self.armed_s == Some(self.idle_since_s) {
+            delay_s *= core.config.seconds_per_peer_second;
+        }
         let idle = delay_s > 0.0 && core.uptime_s - self.idle_since_s >= delay_s;
         let started = self
             .armed_s

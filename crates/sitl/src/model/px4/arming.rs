@@ -96,7 +96,8 @@ impl Px4 {
             return;
         };
         let param = |name: &str| f64::from(core.params.get(name));
-        let idle_limit_s = param("COM_DISARM_PRFLT") + param("COM_SPOOLUP_TIME");
+        // It waits for a peer's takeoff.
+        let idle_limit_s = param("COM_DISARM_PRFLT") * core.config.seconds_per_peer_second + param("COM_SPOOLUP_TIME");
         let landed_limit_s = param("COM_DISARM_LAND");
         if self.landed_s.is_some_and(|at| core.uptime_s - at >= landed_limit_s) {
             self.disarm(core, events::BY_LANDING);

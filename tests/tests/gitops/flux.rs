@@ -66,6 +66,10 @@ async fn flux_waits_for_each_kind_until_what_was_asked_for_is_so() {
     let all = every_kind();
     let (mission, rest) = all.split_last().unwrap();
     fleet.vehicles.iter().for_each(|vehicle| vehicle.state().waits_at = 1);
+    // A vehicle that is in the air before it takes no parameters until it has landed.
+    let (rules, _) = rest.split_at(3);
+    fleet.flux_well("apply", &[], rules);
+    fleet.flux_well("wait", &["--timeout=60s"], rules);
     fleet.flux_well("apply", &[], &all);
     fleet.flux_well("wait", &["--timeout=60s"], rest);
     let (well, words) = fleet.flux("wait", &["--timeout=5s"], std::slice::from_ref(mission));

@@ -23,7 +23,10 @@ pub(super) fn read(bytes: &[u8], name: &str) -> Result<Recognized, Refused> {
     }
     // It holds KML, too.
     if !all("wpml").is_empty() {
-        return Err(Refused::Archive("a mission of DJI (WPML)"));
+        return Err(Refused::Other(
+            "a mission of DJI (WPML)",
+            "a plan of a ground station, or its area as KML",
+        ));
     }
     let (maps, layers) = (all("kml"), all("shp"));
     let is_kmz = layers.is_empty() || (name.to_ascii_lowercase().ends_with(".kmz") && !maps.is_empty());

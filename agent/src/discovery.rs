@@ -24,7 +24,7 @@ pub struct Discovery {
     only: Option<Address>,
     /// Autopilots heard before one is latched: which, since when, and when last.
     candidates: Vec<(MavHeader, Moment, Moment)>,
-    /// Of which it was said what they are; whether ours was silent then.
+    /// Senders that were named already, and whether ours was silent then.
     logged: Vec<(u32, u8, bool)>,
 }
 
@@ -57,7 +57,7 @@ impl Discovery {
         }
     }
 
-    /// What else is on the link is said again.
+    /// Has others on the link named again.
     pub fn link_opened(&mut self) {
         self.logged.clear();
     }

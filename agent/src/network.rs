@@ -45,7 +45,7 @@ async fn tcp(address: String) -> io::Result<Box<dyn Connection>> {
     Ok(Box::new(tcp))
 }
 
-/// What is within the brackets of an IPv6 address, and its port. With a zone, such as `fe80::1%eth0`, it is found without brackets only.
+/// The inside of the brackets of an IPv6 address, and its port. With a zone, such as `fe80::1%eth0`, it is found without brackets only.
 fn bracketed(address: &str) -> Option<(&str, u16)> {
     let (host, port) = address.rsplit_once(':')?;
     let host = host.strip_prefix('[')?.strip_suffix(']')?;

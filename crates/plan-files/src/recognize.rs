@@ -31,7 +31,7 @@ pub struct Recognized {
     pub contents: Contents,
     /// Empty for binary files.
     pub text: String,
-    /// Which files of an archive were read, and which were not.
+    /// Files of an archive that were read, and those that were not.
     pub notes: Vec<String>,
 }
 

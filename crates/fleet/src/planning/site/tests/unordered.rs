@@ -108,7 +108,7 @@ fn one_that_may_take_off_waits_again_while_a_pilot_is_above_it() {
     }
 }
 
-/// It is lost as it leaves its home, on a route of the leader before, and a person takes its station from its Drone.
+/// A vehicle is lost as it leaves its home, on a route of the leader before, and a person takes its station from its Drone.
 #[test]
 fn one_that_was_lost_on_its_way_out_is_away_whatever_its_drone_asks_for() {
     let mut site = new();

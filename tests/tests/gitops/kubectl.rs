@@ -17,12 +17,26 @@ fn with_input(field: &Field, args: &[&str], input: &str) -> Output {
     testkit::run::output(command, Some(input), WITHIN).unwrap()
 }
 
+/// `kubectl diff`; it reads the object, then asks for a dry run: a status that the coordinator writes between the two shows as a
+/// difference.
 fn differs(field: &Field, args: &[&str], input: &str) -> String {
     let all = [["diff"].as_slice(), args].concat();
     let output = with_input(field, &all, input);
     let words = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.success(), words.is_empty(), "{words}");
     words
+}
+
+async fn until_nothing_differs(field: &Field, args: &[&str], input: &str) {
+    field
+        .until(
+            &format!("kubectl diff {args:?} to find nothing"),
+            async || match differs(field, args, input) {
+                nothing if nothing.is_empty() => Ok(()),
+                difference => Err(difference),
+            },
+        )
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -42,7 +56,7 @@ async fn after_each_example_kubectl_finds_nothing_to_change() {
             let apply = [["apply", "-f", example].as_slice(), way].concat();
             kubectl.run(apply).unwrap();
             let diff = [["-f", example].as_slice(), way].concat();
-            assert_eq!(differs(&fleet.field, &diff, ""), "", "{example} {way:?}");
+            until_nothing_differs(&fleet.field, &diff, "").await;
         }
         fleet
             .field
@@ -65,7 +79,7 @@ async fn after_each_example_kubectl_finds_nothing_to_change() {
             .await;
         for example in &examples {
             let diff = [["-f", example].as_slice(), way].concat();
-            assert_eq!(differs(&fleet.field, &diff, ""), "", "{example} {way:?}, observed");
+            until_nothing_differs(&fleet.field, &diff, "").await;
         }
         for example in &examples {
             kubectl.run(["delete", "--timeout=60s", "-f", example]).unwrap();
@@ -125,7 +139,7 @@ async fn a_number_that_the_manifest_leaves_out_is_that_of_whoever_scales() {
         assert_eq!(number(), 1);
         scale("4");
         let args = [["-f", "-"].as_slice(), way].concat();
-        assert_eq!(differs(&field, &args, &none.to_string()), "", "{way:?}");
+        until_nothing_differs(&field, &args, &none.to_string()).await;
         well(&none, way);
         assert_eq!(number(), 4, "{way:?}");
         gone();
@@ -161,7 +175,7 @@ async fn an_autoscaler_scales_a_swarm_that_flies() {
     let wait = ["wait", "--for=condition=AbleToScale", "hpa/alpha", "--timeout=60s"];
     fleet.kubectl(wait);
 
-    assert_eq!(differs(&fleet.field, &["-f", "-"], &git), "");
+    until_nothing_differs(&fleet.field, &["-f", "-"], &git).await;
     apply();
     assert_eq!(fleet.replicas(), 3);
     fleet.until_fly(3).await;

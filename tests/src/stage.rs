@@ -162,6 +162,8 @@ impl Stage {
             )
             .args(["--names", &vehicles.join(",")])
             .args(["--link", &format!("pty:{}", scratch.folder("ports")?.display())])
+            // At ten times real time, a slow machine would otherwise need reliefs.
+            .args(["--battery-percent-per-minute", "0.1"])
             .arg("--wire-log")
             .arg(scratch.folder("wire")?)
             .args(more)

@@ -17,6 +17,8 @@ pub struct Command {
     pub command: MavCmd,
     pub param1: f32,
     pub param2: f32,
+    /// `z` of a COMMAND_INT.
+    pub param7: f32,
 }
 
 impl Command {
@@ -28,9 +30,9 @@ impl Command {
             MavCmd::MAV_CMD_REQUEST_MESSAGE,
             MavCmd::MAV_CMD_RUN_PREARM_CHECKS,
         ];
-        let (command, param1, param2) = match message {
-            MavMessage::COMMAND_LONG(c) => (c.command, c.param1, c.param2),
-            MavMessage::COMMAND_INT(c) => (c.command, c.param1, c.param2),
+        let (command, param1, param2, param7) = match message {
+            MavMessage::COMMAND_LONG(c) => (c.command, c.param1, c.param2, c.param7),
+            MavMessage::COMMAND_INT(c) => (c.command, c.param1, c.param2, c.z),
             _ => return None,
         };
         (!asking.contains(&command)).then_some(Self {
@@ -38,6 +40,7 @@ impl Command {
             command,
             param1,
             param2,
+            param7,
         })
     }
 }
@@ -162,10 +165,10 @@ impl Wire {
         sent.filter_map(|(at, _, message)| Command::of(at, &message)).collect()
     }
 
-    /// Times of its operator's place: sent, microseconds; valid, seconds since 2019.
-    pub fn operator_sent(&self) -> Vec<(u64, u32)> {
-        let sent = |(at, autopilot, message): (u64, bool, MavMessage)| match message {
-            MavMessage::OPEN_DRONE_ID_SYSTEM(system) if !autopilot => Some((at, system.timestamp)),
+    /// The seconds since 2019 of each place of its operator, in the order sent.
+    pub fn operator_sent(&self) -> Vec<u32> {
+        let sent = |(_, autopilot, message): (u64, bool, MavMessage)| match message {
+            MavMessage::OPEN_DRONE_ID_SYSTEM(system) if !autopilot => Some(system.timestamp),
             _ => None,
         };
         self.messages().into_iter().filter_map(sent).collect()

@@ -47,10 +47,13 @@ fn python(kubeconfig: &Path) {
 
 fn javascript(kubeconfig: &Path) {
     // Node.js searches for packages beside the program.
-    let copy = prepared("SKEIN_TEST_CLIENTS_NODE").join("fleet.mjs");
-    std::fs::copy(program("fleet.mjs"), &copy).unwrap();
+    static COPY: LazyLock<PathBuf> = LazyLock::new(|| {
+        let copy = prepared("SKEIN_TEST_CLIENTS_NODE").join("fleet.mjs");
+        std::fs::copy(program("fleet.mjs"), &copy).unwrap();
+        copy
+    });
     let mut command = Command::new("node");
-    command.arg(copy);
+    command.arg(&*COPY);
     run(command, "javascript", kubeconfig);
 }
 

@@ -122,6 +122,13 @@ fn a_daemon_set_runs_on_exactly_the_labeled_nodes(plane: &ControlPlane) {
         .unwrap();
     plane.create_node("server-1", &[]).unwrap();
     plane.kubectl().apply(DAEMON_SET).unwrap();
+    // Its controller writes the status after the Pods.
+    wait_for("it to count them", Duration::from_secs(60), || {
+        let status = plane.kubectl().json(["get", "daemonset", "agent"])?;
+        anyhow::ensure!(status["status"]["desiredNumberScheduled"] == 2, "{status}");
+        Ok(())
+    })
+    .unwrap();
     let pods = wait_for("a scheduled pod on each drone node", Duration::from_secs(60), || {
         let pods = plane.kubectl().json(["get", "pods", "-l", "app=agent"])?;
         let mut nodes: Vec<String> = pods["items"]
@@ -135,8 +142,6 @@ fn a_daemon_set_runs_on_exactly_the_labeled_nodes(plane: &ControlPlane) {
         Ok(nodes)
     });
     assert_eq!(pods.unwrap(), ["drone-1", "drone-2"]);
-    let status = plane.kubectl().json(["get", "daemonset", "agent"]).unwrap();
-    assert_eq!(status["status"]["desiredNumberScheduled"], 2);
 }
 
 fn objects_go_with_their_owner(plane: &ControlPlane) {

@@ -94,7 +94,11 @@ fn a_download_goes_on_after_the_death_of_any_part_and_nothing_is_lost_or_doubled
             .args(["logs", "--vehicle", "alpha", &download, "--log", "1"])
             .start()
     };
-    let size = || fs::metadata(&part).map_or(0, |part| part.len());
+    // It has its own name once it is whole.
+    let size = || {
+        let whole = fs::metadata(folder.path().join(LARGE));
+        fs::metadata(&part).or(whole).map_or(0, |file| file.len())
+    };
     let mut download = start(&field)?;
     for round in 0..9 {
         let before = size();

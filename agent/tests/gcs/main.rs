@@ -203,7 +203,7 @@ async fn a_guest_that_reads_nothing_is_disconnected_and_nobody_waits_for_it() {
     let stuck = Guest::tcp(&gcs).await;
     let mut reads = Guest::tcp(&gcs).await;
     let began = Instant::now();
-    let mut longest = Duration::ZERO;
+    let mut passed_by = 0;
     let mut sequence = 0_u8;
     // More than the system's buffers take, so that the first cannot be written to.
     while gcs.counters().too_slow == 0 {
@@ -214,17 +214,14 @@ async fn a_guest_that_reads_nothing_is_disconnected_and_nobody_waits_for_it() {
             burst.extend(v2(VEHICLE, sequence, &vehicle_beat(true)));
         }
         line.says(&burst).await;
-        let asked = Instant::now();
         reads
             .receives("the newest", &v2(VEHICLE, sequence, &vehicle_beat(true)))
             .await;
-        longest = longest.max(asked.elapsed());
+        let counters = gcs.counters();
+        passed_by += usize::from(counters.lost_by_guests > 0 && counters.too_slow == 0);
         reads.forgets();
     }
-    assert!(
-        longest < Duration::from_secs(2),
-        "the guest that reads waited {longest:?}"
-    );
+    assert!(passed_by > 1, "the guest that reads waited for the other");
     guests::until("it has gone", || gcs.counters().left == 1).await;
     drop(stuck);
     gcs.close().await;

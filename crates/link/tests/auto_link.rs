@@ -94,17 +94,16 @@ async fn an_autopilot_is_found_at_its_baud_rate_without_a_byte_being_written() {
     let (_holder, _, mut holder_events) = Link::open(holder_url.parse().unwrap());
     until(&mut holder_events, up).await;
     let (link, handle, mut events) = open(dev.path(), "auto");
-    let LinkEvent::Down(why) = until(&mut events, down("no autopilot")).await else {
-        unreachable!("it was asked for");
-    };
-    for expected in [
+    let expected = [
+        "no autopilot",
         "ttyACM0: MAVLink, but no autopilot",
         "ttyACM1: bytes, but no MAVLink",
         "ttyACM2: in use",
         "ttyUSB0: silent",
-    ] {
-        assert!(why.contains(expected), "{why}");
-    }
+    ];
+    // One that was not heard in a round, as its writer was late, is silent in that round's words.
+    let told = |e: &LinkEvent| matches!(e, LinkEvent::Down(why) if expected.iter().all(|part| why.contains(part)));
+    until(&mut events, told).await;
     let ours = plug(dev.path(), "ttyAMA0", autopilot(3, 57_600));
     until(&mut events, up).await;
     until(&mut events, frame_from(3)).await;

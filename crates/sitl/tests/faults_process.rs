@@ -85,7 +85,7 @@ fn heartbeat(port: &mut impl Read) {
 fn a_pseudo_terminal_that_hangs_up_fails_for_its_reader_and_returns_by_its_name() {
     let folder = tempfile::tempdir().unwrap();
     let link = format!("pty:{}", folder.path().display());
-    let simulator = simulator(folder.path(), &link, "at 20 hang-up for 20");
+    let simulator = simulator(folder.path(), &link, "at 20 hang-up for 80");
     let mut port = wait("the port", || open(&simulator.endpoint));
     heartbeat(&mut port);
     wait("an error or the end on the old port", || {
@@ -103,7 +103,7 @@ fn a_pseudo_terminal_that_hangs_up_fails_for_its_reader_and_returns_by_its_name(
 #[test]
 fn a_tcp_port_that_hangs_up_ends_the_connection_and_refuses_new_ones_for_a_while() {
     let folder = tempfile::tempdir().unwrap();
-    let simulator = simulator(folder.path(), "tcp:127.0.0.1:0", "at 20 hang-up for 20");
+    let simulator = simulator(folder.path(), "tcp:127.0.0.1:0", "at 20 hang-up for 80");
     let address = simulator.endpoint.strip_prefix("tcp:").unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_nonblocking(true).unwrap();

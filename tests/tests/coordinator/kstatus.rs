@@ -6,7 +6,7 @@ use anyhow::Context;
 use kube::api::DeleteParams;
 use proto::v1::ReasonClass;
 use serde_json::json;
-use skein_tests::cluster_field::{Field, condition};
+use skein_tests::cluster_field::{Field, PATIENCE, condition};
 use skein_tests::scripted_agent::Vehicle;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -19,6 +19,9 @@ const KSTATUS: GoTool = GoTool {
 };
 
 const WITHIN: Duration = Duration::from_secs(60);
+
+/// Of an altitude that is 4 m away.
+const COUNTS_AS_LATE: Duration = Duration::from_secs(38);
 
 fn said(field: &Field) -> anyhow::Result<BTreeMap<String, String>> {
     let all = field
@@ -58,7 +61,7 @@ async fn until(field: &Field, what: &str, swarm: &str, drones: &[&str]) {
             Err(format!("{all:#?}"))
         }
     };
-    field.until(what, probe).await;
+    testkit::until(what, COUNTS_AS_LATE + PATIENCE, probe).await;
 }
 
 pub async fn until_mission(field: &Field, status: &str) {

@@ -6,6 +6,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kube::ResourceExt;
 use kube::api::{Api, Patch, PatchParams};
+use model::assignment::Desired;
 use proto::v1;
 use serde_json::json;
 use skein_tests::SYSTEM;
@@ -153,6 +154,14 @@ pub async fn a_leader_that_cannot_renew_keeps_what_flies_begins_no_flight_and_st
 
     field.cluster().api_server().pause().unwrap();
     tokio::time::sleep(DOUBTED + Duration::from_secs(1)).await;
+    field
+        .until("the third to be ordered to wait", async || {
+            match vehicles[2].state().fence.held {
+                Some(ref held) if matches!(held.desired, Desired::Grounded { .. }) => Ok(()),
+                ref held => Err(format!("{held:?}")),
+            }
+        })
+        .await;
     // Its agent is back, and now it could take off, like the third, which was ordered to fly before.
     vehicles[1].state().ready = true;
     vehicles[2].state().ready = true;

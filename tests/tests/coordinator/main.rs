@@ -281,7 +281,18 @@ async fn a_flight_costs_at_most_eight_writes_and_nothing_is_written_while_nothin
     vehicles[0].state().pace = 30;
     field.drone("north", json!({"name": "lone"}), json!({})).await;
     field.until_drones("it to fly", |drones| flying(drones) == 1).await;
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    field
+        .until("nothing to have been written for 3 s", async || {
+            let count = || field.written().map_or(0, |all| all.len());
+            let before = count();
+            tokio::time::sleep(Duration::from_secs(3)).await;
+            if count() == before {
+                Ok(())
+            } else {
+                Err(format!("{before} writes before"))
+            }
+        })
+        .await;
 
     let versions = async || {
         let drones = field.all_drones().await.into_iter().map(|d| d.resource_version());
@@ -311,8 +322,8 @@ async fn a_flight_costs_at_most_eight_writes_and_nothing_is_written_while_nothin
         .unwrap();
     field.until_drones("it to be gone", <[Drone]>::is_empty).await;
     if let Some(all) = field.written() {
-        let writes: Vec<_> = all
-            .into_iter()
+        let done = all.into_iter().filter(|r| r.code < 400);
+        let writes: Vec<_> = done
             .map(|r| format!("{} {} {} {}", r.verb, r.resource, r.name, r.code))
             .collect();
         println!("writes of one flight: {writes:#?}");
@@ -656,6 +667,16 @@ async fn two_coordinators_and_many_pending_drones_never_bind_a_vehicle_twice(mut
         drones.len() == 30 && drones.iter().filter(|d| d.spec.node_name.is_some()).count() == 12
     });
     drones.await;
+    field
+        .until("all vehicles to be ordered to fly", async || {
+            let asked = vehicles.iter().filter(|v| !v.ordered_to_fly_for().is_empty()).count();
+            if asked == 12 {
+                Ok(())
+            } else {
+                Err(format!("{asked} are"))
+            }
+        })
+        .await;
     tokio::time::sleep(Duration::from_secs(3)).await;
     let drones = field.all_drones().await;
     assert_eq!(drones.len(), 30, "each coordinator made its own");
@@ -999,9 +1020,18 @@ async fn a_swarm_larger_than_one_batch_gets_exactly_its_drones_and_loses_them_al
     }
     field.scale("north", "alpha", 1).await;
     field.until_drones("one to be left", |drones| drones.len() == 1).await;
-    if let Some(all) = field.written() {
-        let deleted = all.iter().filter(|r| r.verb == "delete");
-        assert_eq!(deleted.count(), 119, "none is deleted twice");
+    if field.written().is_some() {
+        // The log has a request after its answer.
+        let deleted = || field.written().unwrap().iter().filter(|r| r.verb == "delete").count();
+        let all = async || {
+            if deleted() < 119 {
+                Err(deleted().to_string())
+            } else {
+                Ok(())
+            }
+        };
+        field.until("119 to be logged as deleted", all).await;
+        assert_eq!(deleted(), 119, "none is deleted twice");
     }
 }
 
@@ -1139,6 +1169,22 @@ async fn neither_a_new_coordinator_nor_an_api_server_that_is_away_brings_anybody
                 Ok(())
             } else {
                 Err(format!("{status:?}"))
+            }
+        })
+        .await;
+    field
+        .until("the inventory to show both Drones", async || {
+            let all = field.read("vehicles");
+            let shown = |node: &str| {
+                let items = all["items"].as_array().into_iter().flatten();
+                items
+                    .clone()
+                    .any(|v| v["spec"]["nodeName"] == node && !v["status"]["drone"].is_null())
+            };
+            if shown("n1") && shown("n2") {
+                Ok(())
+            } else {
+                Err(all.to_string())
             }
         })
         .await;
@@ -1311,12 +1357,13 @@ async fn a_stream_keeps_to_the_protocol_or_ends(mut field: Field) {
     );
     let older = open(hello("n1")).await;
     tokio::time::sleep(Duration::from_millis(300)).await;
-    let newer = open(hello("n1")).await;
     let start = Instant::now();
+    let newer = open(hello("n1")).await;
     assert_eq!(ending(older).await, tonic::Code::Aborted);
-    assert_eq!(ending(newer).await, tonic::Code::DeadlineExceeded);
+    let ended = tokio::time::timeout(PATIENCE, ending(newer)).await;
+    assert_eq!(ended.unwrap(), tonic::Code::DeadlineExceeded);
     assert!(
-        (4..9).contains(&start.elapsed().as_secs()),
+        start.elapsed() > Duration::from_secs(4),
         "silence ends a session after 5 s: {:?}",
         start.elapsed()
     );

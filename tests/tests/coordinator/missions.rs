@@ -371,7 +371,8 @@ pub async fn a_vehicle_that_refuses_a_plan_is_tried_after_all_others_and_after_a
         .until("both vehicles to be free", async || {
             let all = field.read("vehicles");
             let items = all["items"].as_array().into_iter().flatten();
-            match items.filter(|vehicle| condition(vehicle, "Free").0 == "True").count() {
+            let ours = items.filter(|vehicle| ["n1", "n2"].map(Value::from).contains(&vehicle["spec"]["nodeName"]));
+            match ours.filter(|vehicle| condition(vehicle, "Free").0 == "True").count() {
                 2 => Ok(()),
                 _ => Err(all.to_string()),
             }

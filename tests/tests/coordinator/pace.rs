@@ -3,41 +3,39 @@
 use crate::relief::{Sky, of, patch_swarm, swarm_in_the_air};
 use crate::{Agent, crew, flying, on};
 use crds::Drone;
+use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
 use skein_tests::cluster_field::{Coordinator, Field, PATIENCE, condition, phase};
 use skein_tests::scripted_agent::Vehicle;
-use std::sync::{Arc, Mutex};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 pub async fn takeoffs_of_a_swarm_are_spread_in_time_and_never_more_are_up_than_may_be(mut field: Field) {
     let coordinator = field.coordinator();
     let (vehicles, _agents) = crew(&field, &coordinator, &["n1", "n2", "n3", "n4"]);
     let sky = Sky::watch(&vehicles);
-    let takeoffs = Arc::new(Mutex::new(vec![]));
-    let (watched, noted) = (vehicles.clone(), Arc::clone(&takeoffs));
-    let watch = tokio::spawn(async move {
-        let mut up = vec![false; watched.len()];
-        loop {
-            for (was, vehicle) in up.iter_mut().zip(&watched) {
-                let ordered = !vehicle.ordered_to_fly_for().is_empty();
-                if ordered && !*was {
-                    noted.lock().unwrap().push(Instant::now());
-                }
-                *was = ordered;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    });
     let spec = json!({"replicas": 3, "takeoffIntervalSeconds": 2, "maxSurge": 0});
     swarm_in_the_air(&field, spec).await;
-    watch.abort();
-    let takeoffs = takeoffs.lock().unwrap().clone();
-    assert_eq!(takeoffs.len(), 3);
+    // By its own log: an order may be late on its way.
+    let takeoffs = field
+        .until("three takeoffs in its log", async || {
+            let mut takeoffs: BTreeMap<String, Timestamp> = BTreeMap::new();
+            let log = coordinator.process.stderr();
+            for line in log.lines().filter(|line| line.contains("to the agent desired=flying")) {
+                let at = line.split(' ').next().unwrap().parse().unwrap();
+                let node = line.split_once("agent{node=").unwrap().1.split('}').next().unwrap();
+                takeoffs.entry(node.to_owned()).or_insert(at);
+            }
+            let mut takeoffs: Vec<Timestamp> = takeoffs.into_values().collect();
+            takeoffs.sort();
+            if takeoffs.len() == 3 { Ok(takeoffs) } else { Err(log) }
+        })
+        .await;
     for pair in takeoffs.windows(2) {
-        let gap = pair[1] - pair[0];
-        assert!(gap > Duration::from_millis(1900), "{gap:?}");
+        let gap = pair[1].duration_since(pair[0]);
+        assert!(gap.as_millis() > 1900, "{takeoffs:?}");
     }
     for vehicle in vehicles.iter().filter(|v| v.flies()) {
         vehicle.state().lands = false;

@@ -235,18 +235,25 @@ pub async fn a_vehicle_on_a_mission_comes_home_where_a_new_geofence_forbids_the_
             false => Ok(()),
         })
         .await;
-    let events = field
-        .cluster()
-        .kubectl()
-        .json(["get", "events", "-n", "north"])
-        .unwrap();
-    let given_up = events["items"].as_array().unwrap().iter();
-    let given_up: Vec<_> = given_up.filter(|event| event["reason"] == "PartGivenUp").collect();
-    let said = |event: &&Value| {
-        let words = event["message"].as_str().unwrap_or_default();
-        words.contains("may not fly on") && words.contains("spec.include[0] of Geofence west")
-    };
-    assert!(given_up.iter().any(said), "{given_up:?}");
+    field
+        .until("an Event to say why", async || {
+            let events = field
+                .cluster()
+                .kubectl()
+                .json(["get", "events", "-n", "north"])
+                .unwrap();
+            let said = |event: &Value| {
+                let words = event["message"].as_str().unwrap_or_default();
+                event["reason"] == "PartGivenUp"
+                    && words.contains("may not fly on")
+                    && words.contains("spec.include[0] of Geofence west")
+            };
+            match events["items"].as_array().unwrap().iter().any(said) {
+                true => Ok(()),
+                false => Err(events.to_string()),
+            }
+        })
+        .await;
 
     vehicles[0].state().leg = 2;
     run(&field, ["delete", "geofence", "west"]);

@@ -7,13 +7,18 @@ use super::{PLANE, SYSTEM, kubectl, object, objects, pod_template, rendered};
 /// The PodSecurity refusal at level `restricted`, by a dry run; `None` if it is accepted.
 fn restricted_refusal(template: &Value) -> Option<String> {
     let namespace = "restricted";
+    // Tests that run beside this one create the same.
+    let create = |object: &Value| {
+        let args = ["apply", "--server-side", "-f", "-"];
+        PLANE.kubectl().run_with(args, &object.to_string()).unwrap()
+    };
     let level = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace,
         "labels": {"pod-security.kubernetes.io/enforce": "restricted"}}});
-    PLANE.kubectl().apply(&level.to_string()).unwrap();
+    create(&level);
     let account = template["spec"]["serviceAccountName"].as_str().unwrap();
     let account = json!({"apiVersion": "v1", "kind": "ServiceAccount",
         "metadata": {"name": account, "namespace": namespace}});
-    PLANE.kubectl().apply(&account.to_string()).unwrap();
+    create(&account);
     let pod = json!({"apiVersion": "v1", "kind": "Pod", "spec": template["spec"],
         "metadata": {"name": "trial", "namespace": namespace}});
     let args = ["create", "--dry-run=server", "-f", "-"];

@@ -90,6 +90,7 @@ impl Record {
                 command: MavCmd::MAV_CMD_DO_SET_MODE,
                 param1: f32::NAN,
                 param2: f32::NAN,
+                param7: f32::NAN,
             }),
             other => Command::of(at, other),
         };

@@ -28,6 +28,7 @@ impl Flight {
         let logs = scratch.folder("logs")?;
         let simulator = Launch::workspace("skein-sitl")?
             .args(["--autopilot", autopilot, "--speedup", speedup, "--names", NODE])
+            .args(["--battery-percent-per-minute", "0.1"])
             .args(["--link", &format!("pty:{}", scratch.folder("ports")?.display())])
             .arg("--wire-log")
             .arg(scratch.folder("wire")?)

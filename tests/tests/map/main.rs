@@ -175,23 +175,23 @@ fn a_person_sees_and_lands_the_fleet_and_flies_a_drawn_survey_and_nobody_else_ma
             .is_some_and(|corners| corners.len() == 4),
         "{spec}"
     );
-    page.wait("the vehicle to be shown on its way", |lists| {
-        let (_, row) = row(lists, &field, idle)?;
-        let shown = is_true(row, &field, idle)?;
-        ensure!(apart(shown, home) > 20.0 && row["flying"] == "true", "{row}");
-        Ok(())
-    })
-    .map_err(|error| field.explain(error))?;
+    let lists = page
+        .wait("the vehicle to be shown on its way", |lists| {
+            let (_, row) = row(lists, &field, idle)?;
+            let shown = is_true(row, &field, idle)?;
+            ensure!(apart(shown, home) > 20.0 && row["flying"] == "true", "{row}");
+            Ok(())
+        })
+        .map_err(|error| field.explain(error))?;
+    let (_, flies) = row(&lists, &field, idle)?;
+    let claimed = airspace::Claimed::of(flies)?;
+    claimed.is_drawn(&mut page, corner(80.0, 5.0))?;
     ensure!(field.wire(idle).said().in_air(), "only the page says that it flies");
     page.step(&json!({"step": "picture", "name": "map"}))?;
     if std::env::var_os("SKEIN_GENERATE").is_some() {
         let root = workspace_root();
         std::fs::copy(root.join(PICTURES).join("map.png"), root.join("docs/images/map.png"))?;
     }
-    let lists = page.step(&json!({"step": "lists"}))?;
-    let (_, flies) = row(&lists, &field, idle)?;
-    let claimed = airspace::Claimed::of(flies)?;
-    claimed.is_drawn(&mut page, corner(80.0, 5.0))?;
     let flown_before = field.wire(idle).places().len();
     let around = [
         corner(-60.0, -25.0),

@@ -50,6 +50,8 @@ pub struct LeaderLease {
 /// Tries to note on the Lease that the store went back.
 const NOTE_TRIES: usize = 5;
 
+const RELEASE_TRIES: usize = 3;
+
 #[derive(Clone, Debug)]
 pub struct Led {
     /// Higher than all before.
@@ -252,25 +254,32 @@ impl LeaderLease {
         }
     }
 
-    /// Releases the Lease, and records a higher term. One try: without it the next leader waits a little, or is deposed and tries again.
+    /// Releases the Lease, and records a higher term. A renewal that was on its way may be stored between reading and writing, so it is tried
+    /// again; without it the next leader waits a little, or is deposed and tries again.
     pub async fn release(&self, led: &Led, raise: Option<Raise>) {
         // Where there was no Lease, only the Lease was lost, and not the rest of the store.
         let raise = raise.map(|raise| Raise {
             most: raise.most && !led.made,
             ..raise
         });
-        let done = async {
-            match self.read().await? {
-                Some(lease) => match released(lease, led.term, &self.identity, raise) {
-                    Some(lease) => self.write(lease).await.map(drop),
-                    None => Ok(()),
-                },
-                None => Ok(()),
+        let mut tries = 0;
+        let done = loop {
+            tries += 1;
+            match self.try_to_release(led.term, raise).await {
+                Err(error) if error.is_overtaken() && tries < RELEASE_TRIES => {}
+                done => break done,
             }
         };
-        let done: Result<(), ApiError> = done.await;
         if let Err(error) = done {
             tracing::warn!(%error, "cannot let go of the Lease; the next leader has to wait for it");
+        }
+    }
+
+    async fn try_to_release(&self, term: Term, raise: Option<Raise>) -> Result<(), ApiError> {
+        let Some(lease) = self.read().await? else { return Ok(()) };
+        match released(lease, term, &self.identity, raise) {
+            Some(lease) => self.write(lease).await.map(drop),
+            None => Ok(()),
         }
     }
 

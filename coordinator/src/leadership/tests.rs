@@ -1,6 +1,11 @@
 //! The Lease as it is written.
 
 use super::*;
+use http::{Request, Response};
+use kube::client::Body;
+use serde_json::json;
+use std::convert::Infallible;
+use tower::service_fn;
 
 fn taken(existing: Option<Lease>, by: &str) -> Lease {
     next(existing, "skein-system", by)
@@ -138,4 +143,51 @@ fn the_last_term_of_an_epoch_is_followed_by_the_first_of_the_next() {
     let next = taken(Some(lease), "b");
     assert_eq!(term(&next), Term::of(1, 1));
     assert_eq!(term(&taken(Some(next), "a")), Term::of(1, 2));
+}
+
+/// An API server with a Lease, which is renewed once more after it was first read.
+fn api(kept: &Arc<Mutex<Lease>>) -> kube::Client {
+    let kept = Arc::clone(kept);
+    let service = service_fn(move |request: Request<Body>| {
+        let kept = Arc::clone(&kept);
+        async move {
+            let writes = request.method() == http::Method::PUT;
+            let body = request.into_body().collect_bytes().await.unwrap();
+            let mut lease = kept.lock().unwrap();
+            let mut answer = serde_json::to_value(&*lease).unwrap();
+            let mut code = 200;
+            if writes {
+                let sent: Lease = serde_json::from_slice(&body).unwrap();
+                if sent.metadata.resource_version == lease.metadata.resource_version {
+                    *lease = sent;
+                } else {
+                    code = 409;
+                    answer = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Conflict",
+                        "code": 409, "message": "the object has been modified"});
+                }
+            } else {
+                lease.metadata.resource_version = Some("2".to_owned());
+            }
+            let body = Body::from(answer.to_string().into_bytes());
+            Ok::<_, Infallible>(Response::builder().status(code).body(body).unwrap())
+        }
+    });
+    kube::Client::new(service, "skein-system")
+}
+
+#[tokio::test]
+async fn a_renewal_on_its_way_does_not_keep_a_leader_that_ends_from_letting_go() {
+    let mut lease = taken(None, "a");
+    lease.metadata.resource_version = Some("1".to_owned());
+    let kept = Arc::new(Mutex::new(lease.clone()));
+    let ours = LeaderLease::new(api(&kept), "skein-system", "a", false);
+    let led = Led {
+        term: Term(1),
+        went_back: false,
+        raised: false,
+        made: false,
+        lease,
+    };
+    ours.release(&led, None).await;
+    assert_eq!(holder(&kept.lock().unwrap()), None);
 }

@@ -139,8 +139,8 @@ pub(crate) async fn lead(
     ground::start(&observer.ground, &leadership.loops, tasks);
     node::start(&cluster, &sessions, &node_objects, &leadership.ending, tasks);
     orders::start(&observer, tasks);
-    airspace_grants::start(&observer, metrics, tasks);
     let (vehicles, airframes) = vehicle::start(&observer, tasks);
+    airspace_grants::start(&observer, vehicles.clone(), metrics, tasks);
     operator::start(&observer, (vehicles.clone(), airframes.clone()), tasks);
     rules::start(&observer, (vehicles, airframes), tasks);
     mission::start(&observer, tasks);

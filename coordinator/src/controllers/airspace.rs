@@ -5,6 +5,7 @@ use crate::controllers::node_rules::NodeRules;
 use crds::Drone;
 use crds::drone::{AltitudeReference, Station as AskedStation};
 use fleet::airspace::Rules;
+use fleet::planning::awaited::Awaited;
 use fleet::planning::declared_down::Declarations;
 use fleet::planning::drone::Movement;
 use fleet::planning::drone::desire::{counts_as_down, held_height, holds_flight};
@@ -48,6 +49,9 @@ pub struct Airspace {
     /// Drones were not gone through yet: one with a station or a Mission may be anywhere.
     pub(super) unplaced: Arc<AtomicBool>,
     declared_down: Arc<Mutex<Declarations>>,
+    awaited: Arc<Mutex<Awaited>>,
+    /// Nodes whose vehicles were declared down, which the inventory has not noted yet.
+    down: Arc<Mutex<BTreeSet<NodeName>>>,
     fences: Arc<NodeRules>,
 }
 
@@ -59,6 +63,8 @@ impl Airspace {
             sky: Arc::default(),
             unplaced: Arc::new(AtomicBool::new(true)),
             declared_down: Arc::default(),
+            awaited: Arc::default(),
+            down: Arc::default(),
             fences: Arc::clone(fences),
         }
     }
@@ -96,6 +102,15 @@ impl Airspace {
 
     pub(super) fn sky(&self) -> MutexGuard<'_, BelowSky> {
         self.sky.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn awaited(&self) -> MutexGuard<'_, Awaited> {
+        self.awaited.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The nodes whose vehicles were declared down since the last call.
+    pub(super) fn take_down(&self) -> BTreeSet<NodeName> {
+        std::mem::take(&mut *self.down.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Whether no aircraft may come near the column from the vehicle of `report` to `height`.
@@ -199,6 +214,9 @@ impl Airspace {
         if let Some(site) = self.lock().as_mut() {
             site.declare_down(node);
         }
+        self.awaited().declare_down(node);
+        let mut down = self.down.lock().unwrap_or_else(PoisonError::into_inner);
+        down.insert(node.clone());
     }
 
     /// The same by annotations of Nodes, as far as they count `now`.

@@ -3,7 +3,7 @@
 //! Owns: gathering the input of [`fleet::planning::site::Sites`] from Drones and reports, and waking whom its grants concern. Must not:
 //! grant anything itself, or work for a fleet without stations.
 
-use crate::cluster::api::ApiError;
+use crate::cluster::api::{self, ApiError};
 use crate::cluster::events::Note;
 use crate::cluster::world::{of_the_wall, roams};
 use crate::controllers::airspace::{Airspace, SiteRules};
@@ -11,11 +11,15 @@ use crate::controllers::facts::{Observer, facts_of, node_of, refuses};
 use crate::controllers::plans::PlanOf;
 use crate::leadership::periodic::Periodic;
 use crate::metrics::Metrics;
-use crds::Drone;
+use crds::{Drone, Vehicle};
 use fleet::airspace::Owner;
+use fleet::planning::awaited::{Awaited, says_where};
 use fleet::planning::drone::desire::{Asked, desire, held_height, may_be_in_air};
 use fleet::planning::site::{Corridor, Desire, Expected, OffStation, Sites};
 use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
+use kube::api::{Api, ListParams};
+use kube::runtime::reflector::{ObjectRef, Store};
 use model::ids::NodeName;
 use model::report::Report;
 use model::route_order::RouteOrder;
@@ -27,18 +31,54 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
+/// Pause between two looks whether the inventory is known.
+const INVENTORY_CHECK_INTERVAL: Duration = Duration::from_secs(2);
+
 /// None is made in doubt: it could overlap a grant by the next leader.
 struct Grants {
     observer: Observer,
     metrics: Metrics,
+    /// The inventory, in which the leader before has left who is in the air.
+    vehicles: Store<Vehicle>,
+    begun: bool,
 }
 
-pub fn start(observer: &Observer, metrics: &Metrics, tasks: &mut JoinSet<()>) {
+pub fn start(observer: &Observer, vehicles: Store<Vehicle>, metrics: &Metrics, tasks: &mut JoinSet<()>) {
     let grants = Grants {
         observer: observer.clone(),
         metrics: metrics.clone(),
+        vehicles,
+        begun: false,
     };
-    tasks.spawn(observer.leadership.loops.clone().run(grants));
+    let leadership = observer.leadership.clone();
+    tasks.spawn(async move {
+        // Until then nobody takes off, and nothing is granted.
+        let known = leadership.ending.run_until_cancelled(grants.inventory()).await;
+        if known.is_some() {
+            leadership.loops.run(grants).await;
+        }
+    });
+}
+
+impl Grants {
+    /// Done when the inventory is known, or none can be read: flight goes on without it.
+    async fn inventory(&self) {
+        loop {
+            let filled = tokio::time::timeout(INVENTORY_CHECK_INTERVAL, self.vehicles.wait_until_ready());
+            if matches!(filled.await, Ok(Ok(()))) {
+                return;
+            }
+            let vehicles = Api::<Vehicle>::all(self.observer.cluster.client());
+            let one = ListParams::default().limit(1);
+            if let Err(error) = api::call("list Vehicles", vehicles.list(&one)).await
+                && (error.is_not_found() || error.is_refusal())
+            {
+                tracing::warn!(%error, "Vehicles cannot be read: one that the leader before saw in the air is not known before its agent connects");
+                return;
+            }
+            tracing::warn!("Vehicles could not be listed yet since the lead was taken: nothing takes off");
+        }
+    }
 }
 
 impl Periodic for Grants {
@@ -48,8 +88,70 @@ impl Periodic for Grants {
     const AT_ONCE: bool = true;
 
     async fn run(&mut self) -> Result<(), ApiError> {
+        let Self { observer, vehicles, .. } = &*self;
+        if self.begun {
+            go_on_waiting(observer, vehicles);
+        } else {
+            wait_for_those_in_air(observer, vehicles);
+        }
+        self.begun = true;
         update(&self.observer, &self.metrics);
         Ok(())
+    }
+}
+
+fn is_in_air(vehicle: &Vehicle) -> bool {
+    let status = vehicle.status.as_ref();
+    status.is_some_and(|status| status.airborne_since.is_some())
+}
+
+/// Waits for all that the inventory says are in the air.
+fn wait_for_those_in_air(observer: &Observer, vehicles: &Store<Vehicle>) {
+    let all = vehicles.state();
+    let in_air = all.iter().filter(|vehicle| is_in_air(vehicle));
+    let in_air =
+        in_air.filter_map(|vehicle| Some((vehicle.name_any(), NodeName::parse(&vehicle.spec.node_name).ok()?)));
+    let awaited = Awaited::new(in_air);
+    for node in awaited.nodes().filter(|node| !is_served(observer, node)) {
+        tracing::warn!(
+            %node,
+            "its vehicle was in the air when a leader before this one heard it last, and serves no Drone: others stay out of its way, wherever that \
+             is, until it is heard, or a person declares on its Node that it is not in the air (skein.dev/vehicle-is-down)"
+        );
+    }
+    *observer.airspace.awaited() = awaited;
+}
+
+/// Waits no more for one whose object says that it has landed, or that has none any more.
+fn go_on_waiting(observer: &Observer, vehicles: &Store<Vehicle>) {
+    let mut awaited = observer.airspace.awaited();
+    let in_air = |object: &str| {
+        vehicles
+            .get(&ObjectRef::new(object))
+            .is_some_and(|vehicle| is_in_air(&vehicle))
+    };
+    for node in awaited.keep(in_air) {
+        tracing::info!(%node, "its vehicle is not waited for any more: by its object it is not in the air");
+    }
+}
+
+/// Whether the vehicle of `node` serves a Drone, by which it is expected.
+fn is_served(observer: &Observer, node: &NodeName) -> bool {
+    let world = observer.world();
+    world.drones_on(node).iter().any(|drone| world.has_node(drone, None))
+}
+
+/// Whether one is waited for that may be anywhere.
+fn awaits_one(observer: &Observer) -> bool {
+    let awaited: Vec<NodeName> = observer.airspace.awaited().nodes().cloned().collect();
+    awaited.iter().any(|node| !is_served(observer, node))
+}
+
+/// Ends the wait for those that are heard now, as `report` has it.
+fn hear_awaited(observer: &Observer, report: impl Fn(&NodeName) -> Option<Arc<Report>>) {
+    let is_heard = |node: &NodeName| report(node).is_some_and(|report| says_where(&report));
+    for node in observer.airspace.awaited().hear(is_heard) {
+        tracing::debug!(%node, "its vehicle, in the air before this leader, is heard");
     }
 }
 
@@ -67,7 +169,9 @@ fn update(observer: &Observer, metrics: &Metrics) {
     // By what it is asked to do, or by where it is, was seen last or may set out to: a Drone may be gone, or changed, while its vehicle is far
     // from home.
     let was_away = airspace.lock().as_ref().is_some_and(Sites::has_one_away);
-    if !was_away && !observer.world().has_roaming() && !observer.sessions.has_one_away() {
+    let is_away = was_away || observer.sessions.has_one_away() || awaits_one(observer);
+    if !is_away && !observer.world().has_roaming() {
+        hear_awaited(observer, |node| observer.sessions.current(node));
         // Routes are numbered over all of a leadership: what is kept goes on when there is a station again.
         if airspace.lock().as_mut().is_some_and(Sites::rest) {
             wake_all(observer);
@@ -118,6 +222,11 @@ fn update(observer: &Observer, metrics: &Metrics) {
         let new = after.filter(|(pair, danger)| before.get(pair).map(|known| known.action) != Some(danger.action));
         new.map(|(pair, danger)| (pair, danger.action)).collect::<Vec<_>>()
     };
+    // Not before the site has taken them in.
+    hear_awaited(observer, |node| {
+        let (report, _) = gathered.get(node)?.report.as_ref()?;
+        Some(Arc::clone(report))
+    });
     // Not before the site exists: nobody takes off in between.
     set_unplaced(observer, false);
     for ((from, vehicle), what) in conflicts {
@@ -217,7 +326,7 @@ fn shown(airspace: &Airspace, gathered: &BTreeMap<NodeName, Gathered>, now: Mome
     .collect()
 }
 
-/// All vehicles that are connected or serve a Drone, the ways of their plans, and their altitude changes.
+/// All vehicles that are connected, serve a Drone or are awaited, the ways of their plans, and their altitude changes.
 fn gather(
     observer: &Observer,
     drones: &[Arc<Drone>],
@@ -277,7 +386,28 @@ fn gather(
             changes.insert(node, height);
         }
     }
+    gather_awaited(observer, &mut all);
     (all, corridors, changes)
+}
+
+/// An awaited vehicle without a Drone may be anywhere, whatever its agent reports that does not say where.
+fn gather_awaited(observer: &Observer, all: &mut BTreeMap<NodeName, Gathered>) {
+    for node in observer.airspace.awaited().nodes() {
+        let known = all.get(node).is_some_and(|one| {
+            let report = one.report.as_ref();
+            one.drone.is_some() || report.is_some_and(|(report, _)| says_where(report))
+        });
+        if !known {
+            let one = Gathered {
+                drone: None,
+                report: None,
+                may_fly: true,
+                roams: true,
+                desire: Desire::Nothing,
+            };
+            all.insert(node.clone(), one);
+        }
+    }
 }
 
 /// Notes whether a Drone may be anywhere while there is no site, and wakes those whom a change concerns.

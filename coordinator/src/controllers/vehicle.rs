@@ -1,7 +1,8 @@
 //! The inventory: one Vehicle object for each airframe of which an agent has received messages.
 //!
 //! Owns: reconciling all nodes periodically, and the writes that [`next`] asks for. Must not: do anything that flight depends on; it goes
-//! on without the objects, and where their kind is not installed.
+//! on without the objects, and where their kind is not installed. But who is in the air by them is waited for by the next leader
+//! ([`crate::controllers::airspace_grants`]).
 
 pub mod next;
 pub mod whose;
@@ -28,7 +29,7 @@ use kube::runtime::watcher;
 use model::ids::{DroneName, NodeName};
 use model::vehicle::HardwareUid;
 use next::{Airframe, Counted, NodeSnapshot, Step, steps};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -125,9 +126,10 @@ impl Inventory {
         for (number, _) in hardware.iter().filter(|(_, nodes)| nodes.len() > 1) {
             self.observer.world().hardware_is_shared(number);
         }
+        let down = self.observer.airspace.take_down();
         let mut due = Vec::new();
         for (node, known) in &nodes {
-            for (name, step, urgency) in self.steps_of(node, known, &hardware, now, wall) {
+            for (name, step, urgency) in self.steps_of((node, known), &hardware, &down, now, wall) {
                 let rests = self.failures.resting(&name, now).is_some();
                 if !rests && self.paces.due(&name, urgency, now) == Due::Now {
                     let object = known.iter().find(|vehicle| vehicle.name_any() == name);
@@ -162,9 +164,9 @@ impl Inventory {
 
     fn steps_of(
         &mut self,
-        node: &NodeName,
-        known: &[Arc<Vehicle>],
+        (node, known): (&NodeName, &[Arc<Vehicle>]),
         hardware: &Hardware<'_>,
+        down: &BTreeSet<NodeName>,
         now: Instant,
         wall: Timestamp,
     ) -> Vec<(String, Step, Urgency)> {
@@ -199,6 +201,7 @@ impl Inventory {
             free,
             rules: rules.as_ref(),
             remote_id: remote_id.as_ref(),
+            declared_down: down.contains(node),
         };
         steps(&snapshot, known, &mut self.counted, wall)
     }

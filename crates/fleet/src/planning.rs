@@ -3,6 +3,7 @@
 //! Owns: which vehicle serves which Drone, where it flies, and what follows from reports. Must not: be used by an agent
 //! (`tests/tests/house_rules/wings.rs` checks it).
 
+pub mod awaited;
 pub mod binding;
 pub mod declared_down;
 pub mod deposition;

@@ -5,9 +5,13 @@ use crate::controllers::facts::tests::{bound, for_a_mission, holding, node, node
 use crate::controllers::plans::Planned;
 use crate::server::auth::tests::scripted::Scripted;
 use crds::drone::Station as AskedStation;
+use crds::{VehicleSpec, VehicleStatus};
 use fleet::planning::drone::order::{ToSend, for_node};
 use fleet::planning::freshness::Knowledge;
 use fleet::planning::node_use::{Lift, NoLift};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::runtime::reflector::store::Writer;
+use kube::runtime::watcher::Event;
 use model::assignment::{Desired, Held, HeldDetails, Order};
 use model::geo::shifted;
 use model::ids::{DroneUid, Term};
@@ -544,6 +548,77 @@ async fn a_lost_vehicle_away_from_its_home_keeps_others_down_where_no_drone_may_
     }
 }
 
+/// The vehicle of node `x`, as a leader has left it.
+fn inventory(in_air: bool) -> Store<Vehicle> {
+    let spec = VehicleSpec {
+        node_name: "x".to_owned(),
+        hardware_uid: None,
+    };
+    let mut vehicle = Vehicle::new("x", spec);
+    vehicle.status = Some(VehicleStatus {
+        airborne_since: in_air.then_some(Time(Timestamp::UNIX_EPOCH)),
+        ..VehicleStatus::default()
+    });
+    let mut writer = Writer::<Vehicle>::default();
+    for event in [Event::Init, Event::InitApply(vehicle), Event::InitDone] {
+        writer.apply_watcher_event(&event);
+    }
+    writer.as_reader()
+}
+
+/// The other Drone has a station, or none has any.
+#[tokio::test(start_paused = true)]
+async fn one_in_the_air_before_this_leader_keeps_others_down_until_it_is_heard_or_declared_down() {
+    for (has_station, is_heard) in [(true, true), (true, false), (false, true), (false, false)] {
+        let mut field = Field::with(|drone| {
+            if has_station {
+                station_at(shifted(HOME, 0.0, -100.0))(drone);
+            }
+        });
+        field.on_mission = false;
+        node(&field.observer, "x", false);
+        let go_on = async |field: &Field| {
+            for _ in 0..3 {
+                tokio::time::advance(Duration::from_secs(1)).await;
+                field.report("m", 0.0, 0.0, FlightTruth::Disarmed);
+                field.report("n", 50.0, 0.0, FlightTruth::Disarmed);
+                field.update();
+            }
+        };
+        wait_for_those_in_air(&field.observer, &inventory(false));
+        go_on(&field).await;
+        assert!(!field.keeps_down(), "nobody was in the air");
+        wait_for_those_in_air(&field.observer, &inventory(true));
+        go_on(&field).await;
+        assert!(field.keeps_down(), "it may be above the other");
+        go_on_waiting(&field.observer, &inventory(true));
+        if is_heard {
+            field.connect("x");
+            go_on(&field).await;
+            assert!(field.keeps_down(), "its agent has not reported yet");
+            field.report("x", 46.0, 15.0, FlightTruth::Airborne(Airborne::InAir));
+            go_on(&field).await;
+            assert!(field.keeps_down(), "it is above the other");
+            field.report("x", 46.0, 0.0, FlightTruth::Disarmed);
+        } else {
+            node_declared_down(&field.observer, "x", Timestamp::now());
+        }
+        go_on(&field).await;
+        assert!(!field.keeps_down(), "heard: {is_heard}, a station: {has_station}");
+        assert!(field.observer.airspace.awaited().is_empty());
+        assert_eq!(field.observer.airspace.take_down().contains(&name("x")), !is_heard);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_whose_object_says_that_it_landed_or_is_gone_is_not_waited_for_any_more() {
+    let field = Field::with(|_| {});
+    wait_for_those_in_air(&field.observer, &inventory(true));
+    assert!(awaits_one(&field.observer));
+    go_on_waiting(&field.observer, &inventory(false));
+    assert!(!awaits_one(&field.observer));
+}
+
 /// At 20 m/s it could be above the other after five seconds.
 #[tokio::test(start_paused = true)]
 async fn one_whose_reports_lay_in_a_buffer_keeps_others_down_where_it_may_be_by_now() {
@@ -615,7 +690,7 @@ async fn a_quiet_fleet_costs_no_walk_over_its_drones() {
         bound(&observer, &name, |_| {});
     }
     let mut tasks = JoinSet::new();
-    start(&observer, &Metrics::default(), &mut tasks);
+    start(&observer, inventory(false), &Metrics::default(), &mut tasks);
     let walks_of_a_minute = async || {
         // What follows from the last change has been done.
         tokio::time::sleep(Duration::from_secs(2)).await;

@@ -58,6 +58,8 @@ pub struct NodeSnapshot<'a> {
     pub remote_id: Option<&'a Shown>,
     /// `None`: nothing new is known of them.
     pub rules: Option<&'a ShownRules>,
+    /// A person has just declared that its vehicle is not in the air.
+    pub declared_down: bool,
 }
 
 impl NodeSnapshot<'_> {
@@ -149,7 +151,10 @@ pub fn steps(
     for vehicle in known {
         let of_vehicle = vehicle.name_any();
         let is_current = current.as_ref() == Some(&of_vehicle);
-        let old = counted.with(vehicle);
+        let mut old = counted.with(vehicle);
+        if snapshot.declared_down {
+            end_flight(&mut old, snapshot.report);
+        }
         if !is_current && is_forgotten(vehicle, &old, now) {
             steps.push((of_vehicle, Step::Delete, Urgency::Now));
             continue;
@@ -402,6 +407,14 @@ fn count_flight(next: &mut VehicleStatus, truth: FlightTruth, now: Timestamp) {
     }
 }
 
+/// Ends a flight whose end was not observed, unless `report` shows whether it goes on: the next leader would wait for its vehicle.
+fn end_flight(status: &mut VehicleStatus, report: Option<&Report>) {
+    let is_known = report.is_some_and(|report| report.truth.flying().is_some());
+    if !is_known && status.airborne_since.take().is_some() {
+        status.flights += 1;
+    }
+}
+
 /// A flight costs three writes: serving, airborne, free again. An agent that comes back soon is never written to be gone.
 fn urgency(old: Option<&VehicleStatus>, next: &VehicleStatus) -> Urgency {
     let Some(old) = old else { return Urgency::Now };
@@ -411,9 +424,12 @@ fn urgency(old: Option<&VehicleStatus>, next: &VehicleStatus) -> Urgency {
     // Another coordinator goes on from what was sent.
     let sent = |rules: &VehicleRules| (rules.digest.clone(), rules.sent.clone(), rules.changing);
     let rules_of = |of: &VehicleStatus| (of.rules.as_ref().map(sent), is(of, RULES));
+    // The next leader knows of a vehicle without a Drone by this alone that it is in the air.
+    let is_up = |of: &VehicleStatus| of.airborne_since.is_some();
+    let flies_alone = next.drone.is_none() && is_up(old) != is_up(next);
     if old == next {
         Urgency::None
-    } else if is(next, READY) && (!is(old, READY) || use_of(old) != use_of(next)) {
+    } else if flies_alone || (is(next, READY) && (!is(old, READY) || use_of(old) != use_of(next))) {
         Urgency::Now
     } else if rules_of(old) != rules_of(next) || ready_of(old) != ready_of(next) {
         Urgency::Soon

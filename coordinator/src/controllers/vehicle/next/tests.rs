@@ -42,6 +42,7 @@ fn snapshot<'a>(node: &'a NodeName, report: Option<&'a Report>) -> NodeSnapshot<
         free: Some(Ok(())),
         rules: None,
         remote_id: None,
+        declared_down: false,
     }
 }
 
@@ -216,6 +217,23 @@ fn its_flights_are_counted_by_its_autopilot_through_silence_and_coordinators() {
         (status.flights, status.flight_seconds, status.airborne_since),
         (1, 60, None)
     );
+}
+
+#[test]
+fn a_person_ends_the_flight_of_one_that_is_not_heard_and_not_of_one_that_is_seen_in_the_air() {
+    let (node, up) = (node(), report(FlightTruth::Airborne(Airborne::InAir)));
+    let before = object(Some(UID), VehicleStatus::default());
+    let (status, _) = written(&snapshot(&node, Some(&up)), &before, 10);
+    let known = object(Some(UID), status);
+    let declared = |report| NodeSnapshot {
+        declared_down: true,
+        ..snapshot(&node, report)
+    };
+    let (status, _) = written(&declared(Some(&up)), &known, 20);
+    assert!(status.airborne_since.is_some() && status.flights == 0);
+    let (status, urgency) = written(&declared(None), &known, 20);
+    assert_eq!((status.airborne_since, status.flights), (None, 1));
+    assert_eq!(urgency, Urgency::Now, "the next leader would wait for it");
 }
 
 #[test]

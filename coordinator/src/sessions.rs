@@ -90,6 +90,8 @@ struct Session {
     lateness: Lateness,
     /// By the last report that knew.
     flew: Option<bool>,
+    /// When a report last knew whether it flies.
+    knew: Option<Instant>,
     /// Whether the report came on the session that is open now.
     current: bool,
     significant: Option<Report>,
@@ -228,6 +230,7 @@ impl Sessions {
             logs,
             replaced: CancellationToken::new(),
             flew: old.as_ref().and_then(|old| old.flew),
+            knew: old.as_ref().and_then(|old| old.knew),
             report: old.and_then(|old| old.report),
             lateness: Lateness::of_session(self.moment(called)),
             current: false,
@@ -262,6 +265,9 @@ impl Sessions {
         self.count(session, &report);
         self.noted().note(node, is_away(&report), !report.traffic.is_empty());
         session.heard = Instant::now();
+        if report.truth.flying().is_some() {
+            session.knew = Some(session.heard);
+        }
         let made = session.lateness.made(report.made, self.moment(session.heard));
         session.report = Some((Arc::new(report), self.began + made.since_epoch()));
         session.current = true;
@@ -388,6 +394,12 @@ impl Sessions {
             connected_for: session.since.elapsed(),
             report: session.snapshot().report.filter(|_| session.current),
         })
+    }
+
+    /// How long ago a report of `node` last knew whether its vehicle flies, also on a closed session.
+    pub fn knew_flight_ago(&self, node: &NodeName) -> Option<Duration> {
+        let inner = self.lock();
+        Some(inner.get(node)?.knew?.elapsed())
     }
 
     /// For people, also of a closed session.

@@ -91,6 +91,6 @@ fn observe(controller: &DroneController, key: &Key) -> Option<(DroneSnapshot, Op
     let observer = controller.observer();
     let snapshot = DroneSnapshot::of(observer, observer.world().get_drone(key)?);
     slots::observe(observer, &snapshot);
-    let recheck = members::observe(&observer.cluster, &controller.assessments, &snapshot);
+    let recheck = members::observe(observer, &controller.assessments, &snapshot);
     Some((snapshot, recheck))
 }

@@ -46,6 +46,11 @@ impl Leadership {
         }
     }
 
+    /// How long agents could connect to this leader, by its own clock.
+    pub fn led_for(&self) -> Duration {
+        self.since.elapsed()
+    }
+
     /// How much longer the silence of agents is no news, while they find their way to a coordinator that has just started.
     pub fn grace_left(&self) -> Option<Duration> {
         AGENT_RETURN_GRACE

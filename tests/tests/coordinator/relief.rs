@@ -314,6 +314,12 @@ pub async fn a_lost_vehicle_is_replaced_only_by_policy_and_is_taken_up_when_it_c
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(field.all_drones().await.len(), 2, "its time is not over");
     since_long_ago(&field, &lost).await;
+    tokio::time::sleep(Duration::from_secs(40)).await;
+    assert_eq!(
+        field.all_drones().await.len(),
+        2,
+        "nor is it by the clock of this leader"
+    );
     let three = |d: &[Drone]| d.len() == 3 && flying(d) == 2 && is(d, &lost, "Unknown");
     let replaced = field.until_drones("another to fly", three).await;
     let bound = replaced.iter().find(|d| d.name_any() == lost).unwrap();

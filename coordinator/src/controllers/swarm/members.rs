@@ -1,16 +1,15 @@
 //! A Swarm's Drones, as input of its plan.
 
-use crate::cluster::Cluster;
 use crate::cluster::key::Key;
 use crate::cluster::world::{World, owner, uid};
-use crate::controllers::facts::DroneSnapshot;
+use crate::controllers::facts::{DroneSnapshot, Observer};
 use crate::controllers::swarm::SwarmController;
 use crate::controllers::takeoff_slots::policy;
 use crds::{Drone, Swarm, labels};
 use fleet::planning::drone::Ground;
 use fleet::planning::swarm::assessment::{self, Assessment, Known};
 use fleet::planning::swarm::placement::{Place, Placement, placement};
-use fleet::planning::swarm::replacement::{Policy, Replace, Service};
+use fleet::planning::swarm::replacement::{self, Policy, Replace, Service};
 use fleet::planning::swarm::{Member, Serving};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
@@ -98,15 +97,15 @@ fn was_tired(assessments: &Assessments, swarm: &Swarm, snapshot: &DroneSnapshot)
 }
 
 /// Assesses a Drone; wakes its Swarm if its plan may depend on that. Returns when to check again at the latest.
-pub fn observe(cluster: &Cluster, assessments: &Assessments, snapshot: &DroneSnapshot) -> Option<Duration> {
-    let world = &cluster.world;
+pub fn observe(observer: &Observer, assessments: &Assessments, snapshot: &DroneSnapshot) -> Option<Duration> {
+    let world = observer.world();
     let swarm = world.swarm_of(&snapshot.drone)?;
     let policy = policy(&swarm);
-    let service = service(world, assessments, &swarm, snapshot);
+    let service = service(observer, assessments, &swarm, snapshot);
     let assessment = assess(snapshot, &service, &policy);
     let is_there = || world.is_member(uid(swarm.as_ref()), snapshot.uid());
     if assessments.put(uid(swarm.as_ref()), snapshot.uid(), assessment, is_there) {
-        cluster.wakes.swarms.wake(Key::of(swarm.as_ref()));
+        observer.cluster.wakes.swarms.wake(Key::of(swarm.as_ref()));
     }
     let near = |percent: u8| {
         percent > policy.rotate_at.get()
@@ -122,7 +121,7 @@ pub fn member(controller: &SwarmController, swarm: &Swarm, drone: &Arc<Drone>, n
         observer, assessments, ..
     } = controller;
     let snapshot = DroneSnapshot::of(observer, Arc::clone(drone));
-    let service = service(observer.world(), assessments, swarm, &snapshot);
+    let service = service(observer, assessments, swarm, &snapshot);
     let assessment = assess(&snapshot, &service, &policy(swarm));
     let leaving = snapshot.facts.deleting || controller.expectations.expects_deletion(snapshot.uid(), now);
     Member {
@@ -157,7 +156,7 @@ fn battery(snapshot: &DroneSnapshot) -> Option<Percent> {
     snapshot.report.as_ref()?.battery?.remaining
 }
 
-fn service(world: &World, assessments: &Assessments, swarm: &Swarm, snapshot: &DroneSnapshot) -> Service {
+fn service(observer: &Observer, assessments: &Assessments, swarm: &Swarm, snapshot: &DroneSnapshot) -> Service {
     let report = snapshot.report.as_deref();
     let serving = serving(snapshot);
     Service {
@@ -167,8 +166,8 @@ fn service(world: &World, assessments: &Assessments, swarm: &Swarm, snapshot: &D
         armed: report.is_some_and(|report| report.truth == FlightTruth::ArmedOnGround),
         battery: battery(snapshot),
         node: snapshot.usable,
-        unknown_for: unknown_for(&snapshot.drone, Timestamp::now()).filter(|_| serving == Serving::Unknown),
-        misplaced: placed(world, swarm, &snapshot.drone) == Placement::Misplaced,
+        unknown_for: unknown_for(observer, snapshot, Timestamp::now()).filter(|_| serving == Serving::Unknown),
+        misplaced: placed(observer.world(), swarm, &snapshot.drone) == Placement::Misplaced,
     }
 }
 
@@ -208,8 +207,16 @@ pub fn acts_on_spec(snapshot: &DroneSnapshot) -> bool {
     )
 }
 
-/// How long it has not been known whether it flies, by its status.
-fn unknown_for(drone: &Drone, now: Timestamp) -> Option<Duration> {
+/// How long it has not been known whether it flies, for this leader.
+fn unknown_for(observer: &Observer, snapshot: &DroneSnapshot, wall: Timestamp) -> Option<Duration> {
+    let by_status = unknown_by_status(&snapshot.drone, wall);
+    let node = snapshot.node.as_ref();
+    let knew = node.and_then(|node| observer.sessions.knew_flight_ago(node));
+    replacement::unknown_for(by_status, observer.leadership.led_for(), knew)
+}
+
+/// The same by its status alone, whose times are of the clock of the coordinator that wrote it.
+fn unknown_by_status(drone: &Drone, now: Timestamp) -> Option<Duration> {
     let since = condition(drone, "Flying", "Unknown")?.last_transition_time.0;
     Duration::try_from(now.duration_since(since)).ok()
 }
@@ -222,6 +229,8 @@ fn condition<'a>(drone: &'a Drone, kind: &str, status: &str) -> Option<&'a Condi
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::controllers::facts::tests::{bound, observer};
+    use crate::server::auth::tests::scripted::Scripted;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
     fn drone(swarm: &str, uid: &str) -> Drone {
@@ -273,14 +282,50 @@ mod tests {
     #[test]
     fn how_long_a_vehicle_is_lost_is_counted_from_the_status() {
         let mut lost = drone("s", "a");
-        assert_eq!(unknown_for(&lost, Timestamp::UNIX_EPOCH), None);
+        assert_eq!(unknown_by_status(&lost, Timestamp::UNIX_EPOCH), None);
         let status = serde_json::json!({"conditions": [{
             "type": "Flying", "status": "Unknown", "reason": "AgentSilent", "message": "",
             "lastTransitionTime": "1970-01-01T00:01:00Z",
         }]});
         lost.status = Some(serde_json::from_value(status).unwrap());
         let at = |second| Timestamp::from_second(second).unwrap();
-        assert_eq!(unknown_for(&lost, at(100)), Some(Duration::from_secs(40)));
-        assert_eq!(unknown_for(&lost, at(10)), None, "clocks may be set back");
+        assert_eq!(unknown_by_status(&lost, at(100)), Some(Duration::from_secs(40)));
+        assert_eq!(unknown_by_status(&lost, at(10)), None, "clocks may be set back");
+    }
+
+    /// Clocks of coordinators may differ by minutes.
+    #[tokio::test(start_paused = true)]
+    async fn a_vehicle_that_was_lost_for_the_leader_before_is_lost_for_this_one_once_it_has_led_as_long() {
+        let observer = observer(Scripted::new().client());
+        let long_ago = |drone: &mut Drone| {
+            let status = serde_json::json!({"conditions": [{
+                "type": "Flying", "status": "Unknown", "reason": "AgentSilent", "message": "",
+                "lastTransitionTime": "1970-01-01T00:01:00Z",
+            }]});
+            drone.status = Some(serde_json::from_value(status).unwrap());
+        };
+        let lost = bound(&observer, "n", long_ago);
+        let seconds = || {
+            let snapshot = DroneSnapshot::of(&observer, Arc::clone(&lost));
+            unknown_for(&observer, &snapshot, Timestamp::now()).map(|lost| lost.as_secs())
+        };
+        assert_eq!(seconds(), Some(0), "the lead was taken just now");
+        tokio::time::advance(Duration::from_secs(305)).await;
+        assert_eq!(seconds(), Some(305));
+        let node = NodeName::parse("n").unwrap();
+        let opened = observer.sessions.open(&node, 1).unwrap();
+        assert_eq!(seconds(), Some(305), "its agent does not know yet");
+        let down = Report {
+            truth: FlightTruth::Disarmed,
+            ..Report::of_nothing(node.clone())
+        };
+        observer.sessions.report(&node, opened.epoch, down);
+        tokio::time::advance(Duration::from_secs(2)).await;
+        observer
+            .sessions
+            .report(&node, opened.epoch, Report::of_nothing(node.clone()));
+        observer.sessions.close(&node, opened.epoch);
+        tokio::time::advance(Duration::from_secs(5)).await;
+        assert_eq!(seconds(), Some(7), "it was heard meanwhile");
     }
 }

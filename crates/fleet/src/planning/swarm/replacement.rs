@@ -47,6 +47,13 @@ pub struct Policy {
     pub replace_lost_after: Option<Duration>,
 }
 
+/// How long it has not been known whether a vehicle flies: `by_status`, as another coordinator may have written by another clock, but no longer
+/// than this leader has led (`led_for`), nor than since it last `knew`.
+pub fn unknown_for(by_status: Option<Duration>, led_for: Duration, knew: Option<Duration>) -> Option<Duration> {
+    let here = knew.map_or(led_for, |knew| knew.min(led_for));
+    by_status.map(|by_status| by_status.min(here))
+}
+
 pub fn replace(s: &Service, policy: &Policy) -> Option<Replace> {
     let above = if s.was_tired { RECOVERY_MARGIN_PERCENT } else { 0 };
     let low = policy.rotate_at.get().saturating_add(above);
@@ -221,6 +228,33 @@ mod tests {
         };
         assert_eq!(replace(&tired, &POLICY), Some(Replace::Tired));
         assert!(Replace::Drained < Replace::Misplaced && Replace::Tired < Replace::Misplaced);
+    }
+
+    #[test]
+    fn a_vehicle_that_is_lost_by_the_clock_of_another_leader_is_not_replaced_before_its_time_is_over_by_the_own() {
+        let policy = Policy {
+            replace_lost_after: Some(Duration::from_secs(300)),
+            ..POLICY
+        };
+        let seconds = Duration::from_secs;
+        for (by_status, led_for, knew, lost) in [
+            (Some(305), 1, None, false),
+            (Some(305), 299, None, false),
+            (Some(305), 300, None, true),
+            (Some(305), 1000, Some(299), false),
+            (Some(305), 1000, Some(300), true),
+            (Some(305), 1, Some(300), false),
+            (Some(299), 1000, None, false),
+            (None, 1000, Some(1000), false),
+        ] {
+            let service = Service {
+                serving: Serving::Unknown,
+                unknown_for: unknown_for(by_status.map(seconds), seconds(led_for), knew.map(seconds)),
+                ..flying()
+            };
+            let is_lost = replace(&service, &policy) == Some(Replace::Lost);
+            assert_eq!(is_lost, lost, "{by_status:?} {led_for} {knew:?}");
+        }
     }
 
     #[test]

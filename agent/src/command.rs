@@ -71,6 +71,8 @@ pub struct Outstanding<P> {
     sent: u8,
     first_sent: Moment,
     deadline: Moment,
+    /// Until when the first answer may be to the command before this one.
+    late_until: Option<Moment>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -92,12 +94,24 @@ impl<P> Outstanding<P> {
             sent: 1,
             first_sent: now,
             deadline: now.plus(patience.wait),
+            late_until: None,
         };
         (this, message)
     }
 
+    /// The same command where `before` was given up for it without an answer: an answer names the command, but not where that leads. Where
+    /// none comes late, this one is repeated once.
+    pub fn in_place_of(self, before: &Self) -> Self {
+        let alike = before.command.command == self.command.command;
+        let may_repeat = self.patience.transmissions > 1;
+        Self {
+            late_until: (alike && may_repeat).then_some(before.deadline),
+            ..self
+        }
+    }
+
     pub fn acknowledged(&mut self, ack: &COMMAND_ACK_DATA, now: Moment) -> Progress {
-        if !self.is_about(ack) {
+        if !self.is_about(ack) || self.late_until.take().is_some_and(|until| now < until) {
             return Progress::Waiting;
         }
         match ack.result {
@@ -329,6 +343,36 @@ mod tests {
         };
         assert_eq!(answer(Autopilot::ArduPilot), Progress::Ended(refused));
         assert!(matches!(answer(Autopilot::Px4), Progress::Send(_)));
+    }
+
+    #[test]
+    fn the_answer_to_a_place_that_was_given_up_is_none_to_the_next() {
+        let place = Waypoint {
+            at: Wgs84 {
+                latitude_deg: 47.0,
+                longitude_deg: 8.0,
+            },
+            amsl: AltitudeAmsl(518.0),
+        };
+        let to = || begin(&Step::FlyTo { place }, Autopilot::ArduPilot);
+        let accepted = ack(MavCmd::MAV_CMD_DO_REPOSITION, ACCEPTED);
+        let mut next = to().in_place_of(&to());
+        assert_eq!(next.acknowledged(&accepted, at(100)), Progress::Waiting);
+        assert_eq!(
+            next.acknowledged(&accepted, at(200)),
+            Progress::Ended(Outcome::Accepted)
+        );
+        let mut unheard = to().in_place_of(&to());
+        assert_eq!(
+            unheard.acknowledged(&accepted, at(1000)),
+            Progress::Ended(Outcome::Accepted),
+            "an answer comes within a second"
+        );
+        let mut stop = begin(&Step::Land, Autopilot::ArduPilot).in_place_of(&to());
+        assert_eq!(
+            stop.acknowledged(&ack(LAND, ACCEPTED), at(100)),
+            Progress::Ended(Outcome::Accepted)
+        );
     }
 
     #[test]

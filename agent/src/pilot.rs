@@ -124,6 +124,8 @@ pub struct Pilot {
     link_up: Option<Moment>,
     link_fault: Option<String>,
     outstanding: Option<Outstanding<Purpose>>,
+    /// Not waited for any more, for the next one.
+    given_up: Option<Outstanding<Purpose>>,
     kills: Kills,
     to_send: Option<MavMessage>,
     /// The last message handed out was the command on its way, and not our heartbeat.
@@ -207,6 +209,7 @@ impl Pilot {
             link_up: None,
             link_fault: None,
             outstanding: None,
+            given_up: None,
             kills: Kills::default(),
             to_send: None,
             handed_out_command: false,
@@ -534,6 +537,7 @@ impl Pilot {
             return;
         };
         if called_off(kind, &self.situation(now)) {
+            self.given_up.clone_from(&self.outstanding);
             self.end(&Outcome::NoAnswer, now, jitter);
         }
     }
@@ -643,7 +647,10 @@ impl Pilot {
         };
         let patience = Patience::for_step(kind);
         let (outstanding, message) = Outstanding::begin(Purpose::Step(kind), identity, command, patience, now);
-        self.outstanding = Some(outstanding);
+        self.outstanding = Some(match self.given_up.take() {
+            Some(before) => outstanding.in_place_of(&before),
+            None => outstanding,
+        });
         // The next life of the agent must know the mission for its own, and that the vehicle may have flown.
         let once_remembered = matches!(kind, StepKind::FlyPlan | StepKind::TakeOff);
         Some(Outgoing {

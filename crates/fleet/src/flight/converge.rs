@@ -573,7 +573,7 @@ pub fn called_off(kind: StepKind, s: &Situation<'_>) -> bool {
         StepKind::TakeOff if held.is_some_and(|a| stays_down(s, a)) => true,
         StepKind::TakeOff | StepKind::SetStation => s.wants_ground() || !s.led() || s.behind,
         StepKind::ChangeHeight | StepKind::FlyTo | StepKind::SetSpeed | StepKind::TurnTo | StepKind::FlyPlan => {
-            s.wants_ground() || !s.led()
+            s.wants_ground() || !s.led() || s.lent || held.is_some_and(|a| replaced(kind, s, a))
         }
         StepKind::Hold => s.wants_ground(),
         StepKind::Stop => s.wants_ground() || s.lent,
@@ -583,6 +583,31 @@ pub fn called_off(kind: StepKind, s: &Situation<'_>) -> bool {
         StepKind::FailsafeLand | StepKind::FailsafeReturn => !s.alone() && s.battery.lasting < Level::Low,
     };
     unasked || let_go || (kind != StepKind::Arm && s.gives_way()) || overtaken(kind, s)
+}
+
+/// Whether another movement is wanted than the one that a command on its way is for: sent again it would lead out of the airspace that the
+/// vehicle has by now, and waited for it would hold up the other.
+fn replaced(kind: StepKind, s: &Situation<'_>, held: &Assignment) -> bool {
+    match kind {
+        StepKind::ChangeHeight => match held.desired {
+            Desired::Flying { altitude } => held.routed || s.memory.is_height_replaced(altitude),
+            Desired::Grounded { .. } => false,
+        },
+        StepKind::FlyTo => s.memory.is_place_replaced(),
+        StepKind::SetSpeed => route::is_to_be_sent_on(s, held),
+        StepKind::TurnTo => route::leads_on(s, held),
+        // It counts as flying once it was commanded to.
+        StepKind::FlyPlan => !matches!(s.plan, PlanStage::Set | PlanStage::Flying),
+        StepKind::AskReasons
+        | StepKind::SetStation
+        | StepKind::Arm
+        | StepKind::TakeOff
+        | StepKind::Land
+        | StepKind::FailsafeLand
+        | StepKind::FailsafeReturn
+        | StepKind::Hold
+        | StepKind::Stop => false,
+    }
 }
 
 /// Whether a command on its way must not be sent again: a pilot, a ground station or a failsafe has chosen another mode since, or somebody

@@ -146,8 +146,10 @@ pub struct Memory {
     asking: Option<AltitudeAboveHome>,
     /// Accepted by the vehicle in this flight.
     height: Option<AltitudeAboveHome>,
+    /// Wanted by the present route.
+    goal: Option<Goal>,
     /// By the command under way, and accepted by the vehicle.
-    place_asked: Option<Waypoint>,
+    place_asked: Option<(Waypoint, Goal)>,
     place_agreed: Option<Waypoint>,
     /// It lost its route in the air: the place of the last command may lie ahead.
     adrift: bool,
@@ -184,6 +186,15 @@ pub struct Memory {
 pub(super) fn ends_at_home(route: &RouteOrder, vehicle: &Vehicle) -> bool {
     let ends = route.end().zip(vehicle.home_at);
     ends.is_some_and(|(end, home)| HomeShift::between(end.at, home, 0.0).over_ground_m() <= OVER_HOME_M)
+}
+
+/// What a FlyTo is for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Goal {
+    /// The next place of its route, or the end where it holds.
+    Place(Waypoint),
+    /// To stay, wherever it is by then.
+    Stay,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -453,7 +464,26 @@ impl Memory {
     }
 
     pub const fn asks_for_place(&mut self, place: Waypoint) {
-        self.place_asked = Some(place);
+        let goal = if self.adrift { Goal::Stay } else { Goal::Place(place) };
+        self.place_asked = Some((place, goal));
+    }
+
+    /// Whether the present route does not want any more what the FlyTo under way is for.
+    pub fn is_place_replaced(&self) -> bool {
+        self.place_asked.is_some_and(|(_, goal)| self.goal != Some(goal))
+    }
+
+    /// What became of an order to fly elsewhere says nothing of this one.
+    fn wants(&mut self, goal: Option<Goal>) {
+        if self.goal != goal {
+            self.goal = goal;
+            self.tries[StepKind::FlyTo as usize] = Tries::default();
+        }
+    }
+
+    /// Whether the height that was asked for, and is not answered yet, is not `desired`.
+    pub fn is_height_replaced(&self, desired: AltitudeAboveHome) -> bool {
+        self.asking.is_some_and(|asked| asked != desired)
     }
 
     pub const fn asks_for_speed(&mut self, speed: MetersPerSecond) {
@@ -565,15 +595,21 @@ impl Memory {
     pub fn follow(&mut self, route: Option<&RouteOrder>, vehicle: &Vehicle, now: Moment) -> Following {
         let Some(route) = route else {
             self.progress = None;
+            self.wants(self.goal.filter(|goal| *goal == Goal::Stay));
             return Following::Nothing;
         };
         let position = vehicle.position.as_ref().and_then(|p| p.fresh(now, TRUTH_STALE_AFTER));
+        let position = position.map(|p| Waypoint { at: p.at, amsl: p.amsl });
         let on_ground = match vehicle.truth(now) {
-            FlightTruth::Disarmed | FlightTruth::ArmedOnGround => true,
-            FlightTruth::Airborne(_) => false,
-            FlightTruth::Unknown(_) => return Following::Nothing,
+            FlightTruth::Disarmed | FlightTruth::ArmedOnGround => Some(true),
+            FlightTruth::Airborne(_) => Some(false),
+            FlightTruth::Unknown(_) => None,
         };
-        let Some(position) = position.map(|p| Waypoint { at: p.at, amsl: p.amsl }) else {
+        let Some((on_ground, position)) = on_ground.zip(position) else {
+            // The place on its way may not be on this one.
+            if self.progress.is_some_and(|progress| progress.number != route.number) {
+                self.wants(None);
+            }
             return Following::Nothing;
         };
         self.homeward = self
@@ -586,10 +622,13 @@ impl Memory {
         self.progress = route.progress(self.progress, &position, on_ground);
         let Some(progress) = self.progress else {
             self.adrift = !on_ground;
+            self.wants(self.adrift.then_some(Goal::Stay));
             return if on_ground { Following::Nothing } else { Following::Lost };
         };
         self.adrift = false;
-        let Some(place) = route.places.get(progress.next) else {
+        let next = route.places.get(progress.next);
+        self.wants(next.copied().or_else(|| route.end()).map(Goal::Place));
+        let Some(place) = next else {
             (self.nearest, self.asked) = (None, None);
             let drifts = route.end().is_some_and(|end| end.is_drifted_from(&position));
             self.drifts_since = drifts.then(|| self.drifts_since.unwrap_or(now));
@@ -668,8 +707,11 @@ impl Memory {
         if let Some(asked) = self.asked.as_mut().filter(|_| kind == StepKind::FlyTo) {
             asked.so_far.answer = outcome.into();
         }
+        let replaced = kind == StepKind::FlyTo && self.is_place_replaced();
         let tries = &mut self.tries[kind as usize];
         match outcome {
+            // It says nothing of where it is to fly now.
+            _ if replaced => {}
             Outcome::Accepted => {
                 // Success is the vehicle's next state: an arm without effect is counted as a failure in `observe`, and a return until it is
                 // observed there.
@@ -693,9 +735,12 @@ impl Memory {
             self.height = agreed.or(self.height);
         }
         if kind == StepKind::FlyTo {
-            let agreed = self.place_asked.take().filter(|_| *outcome == Outcome::Accepted);
-            self.adrift &= agreed.is_none();
-            self.place_agreed = agreed.or(self.place_agreed);
+            let asked = self.place_asked.take().map(|(place, _)| place);
+            let agreed = asked.filter(|_| *outcome == Outcome::Accepted);
+            self.adrift &= agreed.is_none() || replaced;
+            // Without an answer it may be on its way to either.
+            let known = |before: &Waypoint| *outcome != Outcome::NoAnswer || asked == Some(*before);
+            self.place_agreed = agreed.or(self.place_agreed.filter(known));
             // It gets the same time again to come nearer.
             self.nearest = self.nearest.map(|(of, distance, _)| (of, distance, now));
         }

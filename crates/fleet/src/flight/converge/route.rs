@@ -36,13 +36,8 @@ const LEADER_CHANGES: Duration = Duration::from_secs(20);
 
 /// The step to the next place of the route of `held`. Without a route, or off it, the vehicle stays: the coordinator grants one from there.
 pub(super) fn follow(s: &Situation<'_>, held: &Assignment) -> Verdict {
-    let progress = s.memory.progress();
-    let next = held.route.as_ref().and_then(|route| {
-        let progress = progress.filter(|progress| progress.number == route.number)?;
-        route.places.get(progress.next).copied()
-    });
     let may = s.led() && s.vehicle.mode(s.now) == Some(Mode::Station);
-    let Some(place) = next else {
+    let Some(place) = next_place(s, held) else {
         let step = stay(s)
             .or_else(|| back(s, held))
             .or_else(|| turn_to(s, held))
@@ -60,6 +55,23 @@ pub(super) fn follow(s: &Situation<'_>, held: &Assignment) -> Verdict {
         Some(speed) => paced(s, Step::SetSpeed { speed }, Activity::Moving),
         None => rest(Activity::Moving),
     }
+}
+
+fn next_place(s: &Situation<'_>, held: &Assignment) -> Option<Waypoint> {
+    let route = held.route.as_ref()?;
+    let progress = s.memory.progress().filter(|progress| progress.number == route.number)?;
+    route.places.get(progress.next).copied()
+}
+
+/// Whether it does not hold where it is any more.
+pub(super) fn leads_on(s: &Situation<'_>, held: &Assignment) -> bool {
+    s.memory.is_adrift() || next_place(s, held).is_some()
+}
+
+/// Whether an order to a place comes before anything that is asked for on the way.
+pub(super) fn is_to_be_sent_on(s: &Situation<'_>, held: &Assignment) -> bool {
+    let flies = |place| s.memory.flies_to(place, s.now);
+    s.memory.is_adrift() || next_place(s, held).is_some_and(|place| !flies(place))
 }
 
 pub(super) fn is_under_way(s: &Situation<'_>, held: &Assignment) -> bool {
@@ -489,15 +501,6 @@ mod tests {
 
     #[test]
     fn on_a_low_battery_it_waits_a_while_when_stopped_for_another_on_its_way_home() {
-        let given = |mut w: World, count: u64, places: Vec<Waypoint>| {
-            let number = OrderNumber { term: Term(3), count };
-            w.fence.held.as_mut().unwrap().route = Some(RouteOrder {
-                number,
-                places,
-                room: None,
-            });
-            w
-        };
         let stop = place(30.0, 30.0);
         let stops = || vec![place(20.0, 30.0), stop];
         let homeward = || vec![stop, place(50.0, 30.0)];
@@ -680,6 +683,97 @@ mod tests {
         );
         w = at(w, 50.2, 20.3);
         assert_eq!((w.kind(), w.decide().activity), (None, Activity::Holding));
+    }
+
+    fn given(mut w: World, count: u64, places: Vec<Waypoint>) -> World {
+        let number = OrderNumber { term: Term(3), count };
+        w.fence.held.as_mut().unwrap().route = Some(RouteOrder {
+            number,
+            places,
+            room: None,
+        });
+        w
+    }
+
+    /// Ordered there, without an answer so far.
+    fn asked(mut w: World, place: Waypoint) -> World {
+        assert_eq!(w.decide().step, Step::FlyTo { place });
+        w.memory.began(StepKind::FlyTo, w.now);
+        w.memory.asks_for_place(place);
+        assert!(!called_off(StepKind::FlyTo, &w.situation()));
+        w
+    }
+
+    /// The coordinator stops it for another, and takes the rest of its way back at once.
+    #[test]
+    fn a_place_that_its_route_leads_to_no_more_is_not_asked_for_again_and_delays_no_other() {
+        let far = place(50.0, 30.0);
+        let stop = place(30.0, 30.0);
+        let stopped = |w: World| at(given(w, 2, vec![place(20.0, 30.0), stop]), 20.5, 30.0);
+        let result = "FAILED".to_owned();
+        for outcome in [
+            Outcome::NoAnswer,
+            Outcome::Refused { result },
+            Outcome::NotSent,
+            Outcome::Accepted,
+        ] {
+            let begins = || asked(at(routed().flying(Mode::Station), 20.0, 30.0), far);
+            let mut during = stopped(begins());
+            assert!(called_off(StepKind::FlyTo, &during.situation()));
+            during.memory.ended(StepKind::FlyTo, &outcome, during.now, 1.0);
+            assert_eq!(during.decide().step, Step::FlyTo { place: stop }, "{outcome:?}");
+            let mut before = begins();
+            before.memory.ended(StepKind::FlyTo, &outcome, before.now, 1.0);
+            let before = stopped(before);
+            assert_eq!(before.decide().step, Step::FlyTo { place: stop }, "{outcome:?}");
+        }
+    }
+
+    #[test]
+    fn a_place_is_not_flown_to_after_an_order_elsewhere_that_was_not_answered() {
+        let (far, stop) = (place(50.0, 30.0), place(30.0, 30.0));
+        let mut w = asked(at(routed().flying(Mode::Station), 20.0, 30.0), far);
+        w.memory.ended(StepKind::FlyTo, &Outcome::Accepted, w.now, 0.0);
+        let mut w = asked(at(given(w, 2, vec![place(20.0, 30.0), stop]), 20.5, 30.0), stop);
+        w = at(given(w, 3, vec![place(20.0, 30.0), far]), 21.0, 30.0);
+        w.memory.ended(StepKind::FlyTo, &Outcome::NoAnswer, w.now, 0.0);
+        assert_eq!(w.decide().step, Step::FlyTo { place: far }, "it may fly to the stop");
+    }
+
+    #[test]
+    fn one_that_is_asked_to_stay_is_asked_again_however_it_moves_until_it_has_a_route() {
+        let mut w = asked(at(routed().flying(Mode::Station), 25.0, 12.0), place(25.0, 12.0));
+        w.fence = w.fence.without_route();
+        w = at(w, 31.0, 12.0);
+        assert!(!called_off(StepKind::FlyTo, &w.situation()));
+        let ahead = place(50.0, 12.0);
+        let w = at(given(w, 2, vec![place(31.0, 12.0), ahead]), 31.0, 12.0);
+        assert!(called_off(StepKind::FlyTo, &w.situation()));
+        let mut lost = asked(at(routed().flying(Mode::Station), 20.0, 30.0), place(50.0, 30.0));
+        lost = at(given(lost, 2, vec![place(0.0, 12.0), place(0.0, 20.0)]), 20.0, 30.0);
+        assert!(called_off(StepKind::FlyTo, &lost.situation()));
+        lost.memory.ended(StepKind::FlyTo, &Outcome::Accepted, lost.now, 0.0);
+        let here = place(20.0, 30.0);
+        assert_eq!(
+            lost.decide().step,
+            Step::FlyTo { place: here },
+            "what it agreed to lies ahead"
+        );
+    }
+
+    #[test]
+    fn speed_and_heading_are_not_waited_for_where_it_is_to_fly_elsewhere() {
+        let mut w = asked(at(routed().flying(Mode::Station), 20.0, 30.0), place(50.0, 30.0));
+        w.memory.ended(StepKind::FlyTo, &Outcome::Accepted, w.now, 0.0);
+        assert!(!called_off(StepKind::SetSpeed, &w.situation()));
+        let stops = vec![place(20.0, 30.0), place(30.0, 30.0)];
+        let stopped = at(given(w, 2, stops), 20.5, 30.0);
+        assert!(called_off(StepKind::SetSpeed, &stopped.situation()));
+        let holds = at(routed().flying(Mode::Station), 50.0, 20.0);
+        assert!(!called_off(StepKind::TurnTo, &holds.situation()));
+        let goes_on = vec![place(50.0, 20.0), place(80.0, 20.0)];
+        let goes_on = at(given(holds, 2, goes_on), 50.0, 20.0);
+        assert!(called_off(StepKind::TurnTo, &goes_on.situation()));
     }
 
     #[test]

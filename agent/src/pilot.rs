@@ -935,7 +935,11 @@ impl Pilot {
         {
             warn!(why = ?diversion.why, words = diversion.words, "the flight is not what was ordered");
         }
-        self.memory.watch_others(held.is_some(), &self.vehicle, now);
+        // An arm command that shows as a flight is not open any more.
+        let may_be_ours =
+            held.is_some_and(|held| self.state.record.may_have_armed(held) || record.may_have_armed(held));
+        self.memory
+            .watch_others(held.is_some(), may_be_ours, &self.vehicle, now);
         self.state.others_flew = self.others_flew(now).is_some();
         self.state.unrested = self.memory.is_unrested(self.rest.settle, now);
         let asked = self.asked(&record);

@@ -6,6 +6,7 @@ use agent::pilot::Pilot;
 use agent::state_file::State;
 use agent_testkit::alone::{self, command, pilot_with};
 use agent_testkit::orders::assignment;
+use fleet::flight_record::Stage;
 use link::dialect::{
     AUTOPILOT_VERSION_DATA, COMMAND_ACK_DATA, EXTENDED_SYS_STATE_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA,
     HOME_POSITION_DATA, MavAutopilot, MavCmd, MavLandedState, MavMessage, MavModeFlag, MavResult, MavSysStatusSensor,
@@ -18,7 +19,7 @@ use model::ids::{DroneUid, Term};
 use model::kill::{KillOrder, KillOutcome};
 use model::preflight_policy::Preflight;
 use model::report::{Activity, HandsOff};
-use model::reported_flight::ReportedFlight;
+use model::reported_flight::{ReportedFlight, SoFar};
 use model::route_order::OrderNumber;
 use model::stand_down::{StandUp, StoodDown};
 use model::time::Moment;
@@ -378,6 +379,42 @@ fn a_vehicle_rests_from_a_person_who_has_armed_it_on_the_ground() {
     assert_eq!(pilot.state().record.takeovers, 0);
 }
 
+/// He has armed it before the agent began to hear it, to test its motors or to fly it in a mode of ours.
+#[test]
+fn a_vehicle_that_the_agent_finds_armed_is_somebody_elses_unless_its_record_says_otherwise() {
+    let found = || {
+        let (_, state) = serves();
+        let mut pilot = pilot_with(state, Moment::default());
+        for ms in (100..3000).step_by(500) {
+            reports(&mut pilot, true, MavLandedState::MAV_LANDED_STATE_ON_GROUND, GUIDED, ms);
+            if ms == 100 {
+                is_hardware(&mut pilot, 1, ms);
+                assigned(&mut pilot, 1, FLY, ms);
+            }
+            assert_eq!(commands(&written(&mut pilot, ms)), [], "at {ms} ms");
+        }
+        pilot
+    };
+    let mut stopped = found();
+    let mut armed_at = None;
+    for ms in (3000..90_000).step_by(500) {
+        on_ground(&mut stopped, ms);
+        let armed = armed_by(&written(&mut stopped, ms));
+        armed_at = armed_at.or(armed.then_some(ms));
+    }
+    assert!(
+        armed_at.is_some_and(|ms| (62_000..64_000).contains(&ms)),
+        "{armed_at:?}"
+    );
+    assert_eq!(stopped.state().record.takeovers, 0);
+    let mut flown = found();
+    for ms in (3000..20_000).step_by(500) {
+        reports(&mut flown, true, MavLandedState::MAV_LANDED_STATE_IN_AIR, GUIDED, ms);
+        assert_eq!(commands(&written(&mut flown, ms)), [], "at {ms} ms");
+    }
+    assert_eq!(flown.state().record.takeovers, 1);
+}
+
 #[test]
 fn a_vehicle_whose_autopilot_asks_elsewhere_for_leave_to_arm_is_not_settled() {
     let mut pilot = pilot();
@@ -408,7 +445,16 @@ fn a_land_command_without_an_answer_is_not_repeated_against_a_pilot_who_took_ove
     for (mode, repeated) in [(GUIDED, true), (LOITER, false)] {
         let mut pilot = pilot();
         reports(&mut pilot, true, airborne, GUIDED, 100);
-        assigned(&mut pilot, 1, GROUND, 200);
+        // Its agent has lost its disk in flight.
+        let order = Order::Assigned(Assignment {
+            reported_flight: ReportedFlight {
+                so_far: SoFar::Flown,
+                ..ReportedFlight::default()
+            },
+            ..assignment(1, GROUND)
+        });
+        pilot.uplink_opened(at(200));
+        takes(&mut pilot, &order, 200);
         let lands = |out: Vec<Outgoing>| out.iter().any(|o| command(o) == Some(LAND));
         assert!(lands(written(&mut pilot, 200)));
         reports(&mut pilot, true, airborne, mode, 900);
@@ -603,6 +649,14 @@ fn serves() -> (Pilot, State) {
     (pilot, state)
 }
 
+/// As it serves, and ordered to arm at 0.9 s.
+fn arms() -> Pilot {
+    let (mut pilot, _) = serves();
+    on_ground(&mut pilot, 900);
+    assert!(armed_by(&written(&mut pilot, 900)));
+    pilot
+}
+
 fn commands(out: &[Outgoing]) -> Vec<MavCmd> {
     let moves = |command: &MavCmd| {
         matches!(
@@ -760,7 +814,8 @@ fn an_agent_without_its_disk_goes_by_the_hardware_that_was_reported_before() {
 
 #[test]
 fn a_vehicle_in_the_air_whose_hardware_is_not_read_yet_still_lands() {
-    let (_, state) = serves();
+    let (_, mut state) = serves();
+    state.record.stage = Stage::Flown;
     let mut pilot = pilot_with(state, Moment::default());
     reports(&mut pilot, true, MavLandedState::MAV_LANDED_STATE_IN_AIR, GUIDED, 1000);
     assigned(&mut pilot, 2, GROUND, 1100);
@@ -807,7 +862,7 @@ const FULL: (i8, u16) = (95, 16_600);
 
 /// A ground station brought it home from a flight for Drone u-1.
 fn brought_home() -> Pilot {
-    let (mut pilot, _) = serves();
+    let mut pilot = arms();
     reports(&mut pilot, true, AIR, GUIDED, 2000);
     written(&mut pilot, 2000);
     reports(&mut pilot, true, AIR, RTL, 3000);
@@ -827,7 +882,7 @@ fn a_vehicle_that_somebody_brought_home_is_armed_for_no_other_drone() {
 
 #[test]
 fn the_rebounding_charge_of_a_battery_arms_no_vehicle_that_its_reserve_landed() {
-    let (mut pilot, _) = serves();
+    let mut pilot = arms();
     for ms in (2000..8000).step_by(500) {
         reports(&mut pilot, true, AIR, GUIDED, ms);
         battery(&mut pilot, (15, 14_000), ms);
@@ -945,7 +1000,7 @@ fn hovers_as(pilot: &mut Pilot, beat: HEARTBEAT_DATA, home: i32, ms: u64) {
 
 #[test]
 fn an_agent_restarted_after_home_was_lowered_in_flight_sends_its_vehicle_nowhere() {
-    let (mut before, _) = serves();
+    let mut before = arms();
     for ms in (2000..12_000).step_by(500) {
         hovers(&mut before, 488_000, ms);
         written(&mut before, ms);
@@ -970,7 +1025,7 @@ fn an_agent_restarted_after_home_was_lowered_in_flight_sends_its_vehicle_nowhere
 
 #[test]
 fn an_autopilot_that_reboots_in_flight_and_sets_home_lower_is_sent_nowhere() {
-    let (mut pilot, _) = serves();
+    let mut pilot = arms();
     let time = |pilot: &mut Pilot, time_boot_ms, ms| {
         let time = SYSTEM_TIME_DATA {
             time_boot_ms,
@@ -1022,6 +1077,8 @@ fn the_time_without_a_coordinator_counts_on_in_the_agents_next_life_while_it_fli
     on_ground(&mut before, 100);
     before.uplink_opened(at(900));
     takes(&mut before, &order, 900);
+    on_ground(&mut before, 900);
+    assert!(armed_by(&written(&mut before, 900)));
     assert_eq!(comes_down(&mut before, 2000..8000), None);
     assert_eq!(before.state().alone_for, Duration::ZERO);
     before.uplink_closed(at(8000));
@@ -1081,8 +1138,9 @@ fn the_wait_at_the_reserve_counts_on_in_the_agents_next_life_while_it_flies() {
     let mut before = pilot();
     on_ground(&mut before, 100);
     before.uplink_opened(at(900));
-    takes(&mut before, &order, 900);
-    assert_eq!(lands(&mut before, 2000..22_000), None);
+    assert_eq!(lands(&mut before, 2000..2500), None);
+    takes(&mut before, &order, 2100);
+    assert_eq!(lands(&mut before, 2500..22_000), None);
     assert_eq!(before.state().low_for, Duration::from_secs(15));
     let mut again = next_life(&before, 22_000);
     again.uplink_opened(at(22_100));

@@ -115,6 +115,12 @@ impl FlightRecord {
         }
     }
 
+    /// Whether a life of the agent may have armed the vehicle for `held`.
+    pub fn may_have_armed(&self, held: &Assignment) -> bool {
+        let record = self.of(held);
+        record.arms || record.lifts || record.stage != Stage::Fresh
+    }
+
     /// The record after a takeoff was commanded.
     pub fn lifting(&self) -> Self {
         Self {

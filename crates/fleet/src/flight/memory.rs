@@ -139,6 +139,8 @@ pub struct Memory {
     heard_again: Option<Moment>,
     /// It was observed to arm on no command of ours, and has not disarmed since.
     armed_by_others: bool,
+    /// It was found armed: by whom was not observed, and it has not disarmed since.
+    armed_unseen: bool,
     others_counted: bool,
     land_sent: Option<Moment>,
     descent: Option<(Descent, Moment)>,
@@ -351,7 +353,7 @@ impl Memory {
         self.armed_by_us
     }
 
-    /// Observed by this life of the agent on no command of ours, and not disarmed since.
+    /// On no command of ours, observed by this life of the agent or told by the record, and not disarmed since.
     pub const fn armed_by_others(&self) -> bool {
         self.armed_by_others
     }
@@ -442,10 +444,13 @@ impl Memory {
     }
 
     /// Takes in a flight that is not ours: the vehicle serves no Drone and was not armed by us. Who arms it and does not fly it is at the
-    /// vehicle as well.
-    pub fn watch_others(&mut self, serves: bool, vehicle: &Vehicle, now: Moment) {
+    /// vehicle as well. `may_be_ours` is whether a life of the agent may have armed it for the Drone that it serves.
+    pub fn watch_others(&mut self, serves: bool, may_be_ours: bool, vehicle: &Vehicle, now: Moment) {
+        let unseen = self.armed_unseen && !may_be_ours && !self.armed_by_us;
+        self.armed_by_others |= serves && unseen;
         let theirs = match vehicle.truth(now) {
             FlightTruth::Airborne(_) => !serves && !self.armed_by_us,
+            FlightTruth::ArmedOnGround if unseen && !self.others_counted => true,
             FlightTruth::ArmedOnGround => self.armed_by_others && !self.others_counted,
             FlightTruth::Disarmed | FlightTruth::Unknown(_) => false,
         };
@@ -798,7 +803,8 @@ impl Memory {
         // Within this time of its life it may be an arming of the life before.
         let began = *self.first_beat.get_or_insert(beat.at);
         let seen = !out_of_sight && beat.at.since(began) > ARM_MAY_SHOW_FOR;
-        let arms = beat.value.armed && self.armed_since.is_none() && seen;
+        let found_armed = beat.value.armed && self.armed_since.is_none();
+        let arms = found_armed && seen;
         self.beat = Some(beat.at);
         let executing = failsafe::executing(vehicle, now);
         self.failsafe_since = executing.then(|| self.failsafe_since.unwrap_or(now));
@@ -824,6 +830,7 @@ impl Memory {
                 self.arm = None;
             }
             self.armed_by_others |= arms && !self.armed_by_us;
+            self.armed_unseen |= found_armed && !seen;
             let first = Running {
                 since: beat.at,
                 until: beat.at,
@@ -861,6 +868,7 @@ impl Memory {
             return;
         }
         (self.armed_by_others, self.others_counted) = (false, false);
+        self.armed_unseen = false;
         self.descent = None;
         self.height = None;
         self.place_agreed = None;

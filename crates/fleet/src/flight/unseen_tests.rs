@@ -279,19 +279,46 @@ fn a_vehicle_rests_from_who_arms_it_on_the_ground_as_from_who_flies_it() {
     let mut memory = Memory::default();
     for ms in (1000..8000).step_by(1000) {
         let vehicle = stands(&mut memory, false, Mode::Station, ms);
-        memory.watch_others(true, &vehicle, at(ms));
+        memory.watch_others(true, false, &vehicle, at(ms));
     }
     assert_eq!(memory.since_others_flew(at(8000)), None);
     for ms in [8000, 9000] {
         let vehicle = stands(&mut memory, true, Mode::Station, ms);
-        memory.watch_others(true, &vehicle, at(ms));
+        memory.watch_others(true, false, &vehicle, at(ms));
     }
     let vehicle = stands(&mut memory, false, Mode::Station, 10_000);
-    memory.watch_others(true, &vehicle, at(10_000));
+    memory.watch_others(true, false, &vehicle, at(10_000));
     assert_eq!(memory.since_others_flew(at(10_000)), Some(Duration::from_secs(1)));
     let mut ours = Memory::default();
     ours.began(StepKind::Arm, at(1000));
     let vehicle = stands(&mut ours, true, Mode::Station, 2000);
-    ours.watch_others(true, &vehicle, at(2000));
+    ours.watch_others(true, false, &vehicle, at(2000));
     assert_eq!(ours.since_others_flew(at(2000)), None);
+}
+
+/// The line was silent, or its agent has just begun.
+#[test]
+fn an_arming_that_was_not_observed_is_theirs_unless_it_may_be_ours() {
+    for heard_before in [false, true] {
+        for may_be_ours in [false, true] {
+            let mut memory = Memory::default();
+            if heard_before {
+                stands(&mut memory, false, Mode::Station, 1000);
+            }
+            let vehicle = stands(&mut memory, true, Mode::Station, 10_000);
+            memory.watch_others(true, may_be_ours, &vehicle, at(10_000));
+            let flew = memory.since_others_flew(at(10_000)).is_some();
+            assert_eq!((flew, memory.armed_by_others()), (!may_be_ours, !may_be_ours));
+            let flies = reports(&mut memory, true, LandedState::InAir, 11_000);
+            assert_eq!(memory.others_take_off(&flies, at(11_000)), !may_be_ours);
+        }
+    }
+    let mut unserved = Memory::default();
+    let vehicle = stands(&mut unserved, true, Mode::Station, 10_000);
+    unserved.watch_others(false, false, &vehicle, at(10_000));
+    assert!(unserved.since_others_flew(at(10_000)).is_some());
+    assert!(
+        !unserved.armed_by_others(),
+        "which Drone it flies for may be told later"
+    );
 }

@@ -161,11 +161,17 @@ impl Normalizer {
                 vehicle.filter_accuracy = Some(Sighting::new(accuracy::of_ardupilot_filter(m), now));
             }
             MavMessage::AUTOPILOT_VERSION(m) => {
-                if let Some(identity) = &mut vehicle.identity {
-                    identity.firmware = Some(firmware(m));
-                    identity.hardware = HardwareUid::of(m.uid, m.uid2);
+                let read = HardwareUid::of(m.uid, m.uid2);
+                let known = vehicle.identity.as_ref().and_then(|identity| identity.hardware);
+                // No airframe is exchanged without a silence or a reboot, which forgets the number.
+                let of_another = read.zip(known).is_some_and(|(read, known)| read.contradicts(known));
+                if !of_another {
+                    if let Some(identity) = &mut vehicle.identity {
+                        identity.firmware = Some(firmware(m));
+                        identity.hardware = read.or(known);
+                    }
+                    vehicle.inventory.board = Board::of(m.board_version, m.vendor_id, m.product_id);
                 }
-                vehicle.inventory.board = Board::of(m.board_version, m.vendor_id, m.product_id);
             }
             MavMessage::BATTERY_INFO(m) => vehicle.inventory.wear = self.batteries.wear(m),
             MavMessage::STATUSTEXT(m) => {

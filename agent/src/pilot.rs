@@ -315,6 +315,7 @@ impl Pilot {
         if !self.discovery.is_ours(frame.header) {
             return;
         }
+        self.recognize(&frame.message);
         let heard = self.normalizer.receive(&mut self.vehicle, &frame.message, now);
         self.vehicle.id_shared_at = self.shared_id.noticed().map(|(_, at)| at);
         if let (MavMessage::HEARTBEAT(_), Some(beat)) = (&frame.message, &self.vehicle.heartbeat) {
@@ -863,6 +864,7 @@ impl Pilot {
         let unread = airframe == Airframe::Unread;
         self.unread_since = unread.then(|| self.unread_since.unwrap_or(now));
         if airframe == Airframe::Another {
+            self.passes_program = false;
             return;
         }
         self.observe_plan(now);

@@ -11,7 +11,6 @@ use model::time::Moment;
 use model::units::Wgs84;
 use model::vehicle::HardwareUid;
 use std::collections::BTreeMap;
-use std::mem::discriminant;
 use std::time::Duration;
 
 /// Time within which alternating values do so several times.
@@ -138,9 +137,9 @@ impl SharedId {
             MavMessage::AUTOPILOT_VERSION(m) => {
                 let read = HardwareUid::of(m.uid, m.uid2);
                 // A MAVLink 1 link carries the shorter number only.
-                let another = read.zip(self.hardware).is_some_and(|(read, (before, at))| {
-                    discriminant(&read) == discriminant(&before) && read != before && now.since(at) <= WITHIN
-                });
+                let another = read
+                    .zip(self.hardware)
+                    .is_some_and(|(read, (before, at))| read.contradicts(before) && now.since(at) <= WITHIN);
                 self.notice(Evidence::Hardware, another, now);
                 self.hardware = read.map(|read| (read, now)).or(self.hardware);
             }

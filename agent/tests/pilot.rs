@@ -790,6 +790,27 @@ fn an_airframe_changed_while_the_link_was_silent_is_asked_again_which_it_is() {
     assert!(!armed_by(&written(&mut pilot, 14_100)));
 }
 
+/// Its radio has the network id of another that is switched on, and both answer.
+#[test]
+fn the_hardware_of_a_second_vehicle_is_not_taken_for_that_of_the_one_that_flies() {
+    let mut pilot = arms();
+    for ms in [2000, 3000] {
+        reports(&mut pilot, true, MavLandedState::MAV_LANDED_STATE_IN_AIR, GUIDED, ms);
+        is_hardware(&mut pilot, 2, ms + 100);
+        written(&mut pilot, ms + 100);
+    }
+    let hardware = |pilot: &Pilot, ms| pilot.report(at(ms)).identity.and_then(|identity| identity.hardware);
+    assert_eq!(hardware(&pilot, 3100), HardwareUid::of(1, [0; 18]));
+    // After a silence it is asked again, and the other answers first.
+    reports(&mut pilot, true, MavLandedState::MAV_LANDED_STATE_IN_AIR, GUIDED, 8000);
+    is_hardware(&mut pilot, 2, 8100);
+    is_hardware(&mut pilot, 1, 8200);
+    is_hardware(&mut pilot, 2, 8300);
+    assert_eq!(hardware(&pilot, 8300), HardwareUid::of(1, [0; 18]));
+    assigned(&mut pilot, 2, GROUND, 8400);
+    assert_eq!(commands(&written(&mut pilot, 8400)), [LAND]);
+}
+
 #[test]
 fn an_agent_without_its_disk_goes_by_the_hardware_that_was_reported_before() {
     let mut pilot = pilot();

@@ -2,8 +2,9 @@
 
 use super::Pilot;
 use link::Frame;
+use link::dialect::MavMessage;
 use model::time::Moment;
-use model::vehicle::{ArmingReason, ReasonClass};
+use model::vehicle::{ArmingReason, HardwareUid, ReasonClass};
 use tracing::warn;
 
 impl Pilot {
@@ -16,6 +17,19 @@ impl Pilot {
         self.vehicle.id_shared_at = self.shared_id.noticed().map(|(_, at)| at);
         if !was_shared && let Some(reason) = self.shared_id_reason(now) {
             warn!("{}", reason.text);
+        }
+    }
+
+    /// Forgets a number that was read before that of the vehicle that serves the Drone: a second vehicle answered first.
+    pub(super) fn recognize(&mut self, message: &MavMessage) {
+        let MavMessage::AUTOPILOT_VERSION(version) = message else {
+            return;
+        };
+        let read = HardwareUid::of(version.uid, version.uid2);
+        if let Some(identity) = self.vehicle.identity.as_mut().filter(|_| read.is_some())
+            && self.state.record.hardware == read
+        {
+            identity.hardware = read;
         }
     }
 

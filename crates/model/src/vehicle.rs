@@ -9,6 +9,7 @@ use crate::time::{Moment, Sighting};
 use crate::units::{Address, AltitudeAboveHome, AltitudeAmsl, ComponentId, Heading, Percent, SystemId, Volts, Wgs84};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::mem::discriminant;
 use std::time::Duration;
 
 /// Age of a HEARTBEAT at which the link is lost: heartbeats come at 1 Hz, and 4 to 5 s is the convention.
@@ -66,6 +67,11 @@ impl HardwareUid {
             (true, 0) => None,
             (true, uid) => Some(Self::Short(uid)),
         }
+    }
+
+    /// Whether the two are numbers of two airframes: one airframe has one of each kind.
+    pub fn contradicts(self, other: Self) -> bool {
+        discriminant(&self) == discriminant(&other) && self != other
     }
 
     /// Reads what [`fmt::Display`] writes.

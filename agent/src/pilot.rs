@@ -401,8 +401,14 @@ impl Pilot {
 
     /// Nothing has changed yet, so that the fence can be put on the disk first.
     pub fn consider(&self, order: &Order, now: Moment) -> Result<Fence, Refused> {
-        let settled = safety::settled(self.vehicle.truth(now), self.memory.arm_under_way(now));
+        let settled = safety::settled(self.vehicle.truth(now), self.may_still_fly(now));
         self.state.fence.take(order, settled)
+    }
+
+    /// Whether the vehicle may fly though it is heard on the ground: an arm command may still take effect, or a second vehicle with its system id
+    /// is heard.
+    fn may_still_fly(&self, now: Moment) -> bool {
+        self.memory.arm_under_way(now) || self.vehicle.shares_id(now)
     }
 
     /// `term` counts all the same.
@@ -476,7 +482,7 @@ impl Pilot {
     /// Whether an ending agent may go: its vehicle is certainly on the ground, or was never its to land.
     pub fn may_exit(&self, now: Moment) -> bool {
         let truth = self.vehicle.truth(now);
-        let under_way = self.memory.arm_under_way(now);
+        let under_way = self.may_still_fly(now);
         let record = &self.state.record;
         let flew = record.stage == Stage::Flown || record.lifts;
         let not_ours = !flew && record.descent.is_none() && !self.armed_in_this_life;

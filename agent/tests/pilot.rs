@@ -1247,6 +1247,26 @@ fn two_vehicles_of_one_system_id_on_one_line_are_reported_until_one_is_gone() {
 }
 
 #[test]
+fn a_vehicle_in_the_air_is_not_landed_by_a_second_one_with_its_system_id() {
+    let mut pilot = arms();
+    reports(&mut pilot, true, AIR, GUIDED, 2000);
+    is_hardware(&mut pilot, 2, 2100);
+    assigned(&mut pilot, 2, GROUND, 2200);
+    pilot.terminate();
+    for (ms, down) in [(8000, false), (40_000, true)] {
+        on_ground(&mut pilot, ms);
+        assert_eq!(pilot.report(at(ms)).truth, FlightTruth::Disarmed);
+        assert_eq!(
+            (settled(&pilot, ms), pilot.may_exit(at(ms))),
+            (down, down),
+            "at {ms} ms"
+        );
+        takes(&mut pilot, &Order::unassigned(Term(3)), ms);
+        assert_eq!(pilot.state().fence.held.is_none(), down, "at {ms} ms");
+    }
+}
+
+#[test]
 fn what_is_heard_instead_of_the_autopilot_is_reported_while_that_is_silent() {
     let at = |s: u64| Moment::at(Duration::from_secs(s));
     let hear = |pilot: &mut Pilot, system_id: u32, mavtype: MavType, s: u64| {

@@ -156,7 +156,6 @@ impl Pilot {
         let (unheard, another) = (Vehicle::default(), self.airframe() == Airframe::Another);
         let vehicle = if another { &unheard } else { &self.vehicle };
         let truth = vehicle.truth(now);
-        let under_way = self.memory.arm_under_way(now);
         let beat = vehicle.heartbeat.as_ref().and_then(|h| h.fresh(now, TRUTH_STALE_AFTER));
         let own_reasons = self.own_reasons(truth, now);
         let refused = self.arm_refused(truth, now);
@@ -190,7 +189,7 @@ impl Pilot {
                 .fence
                 .held
                 .as_ref()
-                .map(|a| Held::of(a, safety::settled(truth, under_way))),
+                .map(|a| Held::of(a, safety::settled(truth, self.may_still_fly(now)))),
             activity: self.activity,
             terminating: self.terminating,
             takeovers: self.state.record.takeovers,

@@ -54,6 +54,11 @@ impl Outgoing {
         )
     }
 
+    /// Whether it is not written before that: the disk is waited for.
+    pub const fn waits_for_disk(&self) -> bool {
+        self.permit.is_some() || self.once_remembered
+    }
+
     /// Invariants 2, 12 and 14, at the moment of writing: an arm permit is spent, what could arm the vehicle is not written without one,
     /// and what is changed on the ground only was decided just now.
     ///
@@ -141,6 +146,19 @@ mod tests {
         assert!(!follows(MavMessage::OPEN_DRONE_ID_OPERATOR_ID(Default::default())));
         assert!(follows(MavMessage::COMMAND_LONG(Default::default())));
         assert!(follows(our_heartbeat()));
+    }
+
+    #[test]
+    fn what_the_next_life_of_the_agent_must_know_of_waits_for_the_disk() {
+        let outgoing = |once_remembered| Outgoing {
+            from: Address::new(1, 191),
+            message: our_heartbeat(),
+            within: Duration::ZERO,
+            permit: None,
+            once_remembered,
+            on_ground_until: None,
+        };
+        assert!(outgoing(true).waits_for_disk() && !outgoing(false).waits_for_disk());
     }
 
     #[test]

@@ -166,9 +166,10 @@ const fn waits_for_disk(failed_before: bool) -> Duration {
     if failed_before { Duration::ZERO } else { SAVE_WITHIN }
 }
 
-/// Whether a command is decided again: what came while an arm command waited for the disk may be an order to stay on the ground.
-const fn gives_way(arms: bool, waiting: usize) -> bool {
-    arms && waiting > 0
+/// Whether a command is decided again: what came while it waited for the disk may be an order to stay on the ground. What does not wait for
+/// it, as a landing, gives way to nothing.
+const fn gives_way(waits_for_disk: bool, waiting: usize) -> bool {
+    waits_for_disk && waiting > 0
 }
 
 const fn quality(counters: CounterSnapshot) -> LinkQuality {
@@ -338,18 +339,23 @@ impl Shell {
                 return;
             }
         };
-        let state = State {
-            fence: fence.clone(),
-            ..self.pilot.state().clone()
-        };
         let upwards = fence
             .held
             .as_ref()
             .is_some_and(|a| matches!(a.desired, Desired::Flying { .. }));
-        // What is held already was written down when it was taken. A new order to land is obeyed even when the disk is
-        // full; one to fly is not.
+        // An order to land is obeyed even when the disk is full, and known to whatever is decided while that is written; one to fly is not.
+        if !upwards {
+            self.pilot.adopt(fence, now);
+            self.save(self.pilot.state().clone(), now).await;
+            return;
+        }
+        let state = State {
+            fence: fence.clone(),
+            ..self.pilot.state().clone()
+        };
+        // What is held already was written down when it was taken.
         let new = fence != self.pilot.state().fence;
-        if self.save(state, now).await || !new || !upwards {
+        if self.save(state, now).await || !new {
             self.pilot.adopt(fence, now);
         } else {
             self.pilot.not_taken(order.term());
@@ -447,10 +453,10 @@ impl Shell {
             let Some(out) = out else { break };
             let state = self.pilot.state().clone();
             let remembered = !out.follows_memory() || self.save(state, self.wiring.clock.now()).await;
-            let how = if (out.permit.is_some() || out.once_remembered) && !remembered {
+            let how = if out.waits_for_disk() && !remembered {
                 Written::No
-            } else if gives_way(out.permit.is_some(), self.waiting.len()) {
-                info!("an arm command gives way to what the coordinator said while it waited for the disk");
+            } else if gives_way(out.waits_for_disk(), self.waiting.len()) {
+                info!("a command gives way to what the coordinator said while it waited for the disk");
                 Written::No
             } else {
                 // The disk may have taken its time, and a pilot may have taken over meanwhile.
@@ -565,10 +571,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_arm_command_gives_way_to_what_the_coordinator_said_meanwhile() {
+    fn a_command_that_waits_for_the_disk_gives_way_to_what_the_coordinator_said_meanwhile() {
         let cases = [(true, 1), (true, 0), (false, 1)];
         assert_eq!(
-            cases.map(|(arms, waiting)| gives_way(arms, waiting)),
+            cases.map(|(waits_for_disk, waiting)| gives_way(waits_for_disk, waiting)),
             [true, false, false]
         );
     }

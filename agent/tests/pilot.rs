@@ -18,12 +18,13 @@ use model::assignment::{Assignment, Desired, GroundedWhy, OnCoordinatorLoss, Ord
 use model::ids::{DroneUid, Term};
 use model::kill::{KillOrder, KillOutcome};
 use model::preflight_policy::Preflight;
+use model::remote_id::{Location, Operator, RemoteIdOrder};
 use model::report::{Activity, HandsOff};
 use model::reported_flight::{ReportedFlight, SoFar};
 use model::route_order::OrderNumber;
 use model::stand_down::{StandUp, StoodDown};
 use model::time::Moment;
-use model::units::{Address, AltitudeAboveHome, AltitudeAmsl, SystemId};
+use model::units::{Address, AltitudeAboveHome, AltitudeAmsl, SystemId, Wgs84};
 use model::vehicle::{FlightTruth, HardwareUid, WhyUnknown};
 use std::time::Duration;
 
@@ -799,7 +800,7 @@ fn the_hardware_of_a_second_vehicle_is_not_taken_for_that_of_the_one_that_flies(
         is_hardware(&mut pilot, 2, ms + 100);
         written(&mut pilot, ms + 100);
     }
-    let hardware = |pilot: &Pilot, ms| pilot.report(at(ms)).identity.and_then(|identity| identity.hardware);
+    let hardware = |pilot: &Pilot, ms: u64| pilot.report(at(ms)).identity.and_then(|identity| identity.hardware);
     assert_eq!(hardware(&pilot, 3100), HardwareUid::of(1, [0; 18]));
     // After a silence it is asked again, and the other answers first.
     reports(&mut pilot, true, MavLandedState::MAV_LANDED_STATE_IN_AIR, GUIDED, 8000);
@@ -1264,6 +1265,39 @@ fn a_vehicle_in_the_air_is_not_landed_by_a_second_one_with_its_system_id() {
         takes(&mut pilot, &Order::unassigned(Term(3)), ms);
         assert_eq!(pilot.state().fence.held.is_none(), down, "at {ms} ms");
     }
+}
+
+#[test]
+fn the_operator_is_sent_on_in_flight_while_the_hardware_is_read_again_after_a_silence() {
+    let mut pilot = arms();
+    let operator = Operator {
+        name: "north".to_owned(),
+        id: "CHE87astrdge12k8".to_owned(),
+        description: String::new(),
+        location: Location::Fixed {
+            at: Wgs84 {
+                latitude_deg: 47.397_742,
+                longitude_deg: 8.545_594,
+            },
+            altitude_m: None,
+        },
+        eu: None,
+        aircraft: None,
+    };
+    let order = RemoteIdOrder {
+        term: Term(3),
+        operator: Some(operator),
+    };
+    pilot.take_remote_id(order, at(950));
+    let sends = |pilot: &mut Pilot, landed: MavLandedState, ms: u64| {
+        reports(pilot, landed == AIR, landed, GUIDED, ms);
+        let is_place = |out: &Outgoing| matches!(out.message, MavMessage::OPEN_DRONE_ID_SYSTEM(_));
+        written(pilot, ms).iter().any(is_place)
+    };
+    assert!(sends(&mut pilot, AIR, 2000));
+    assert!(sends(&mut pilot, AIR, 7000));
+    assert_eq!(pilot.report(at(7000)).identity.unwrap().hardware, None);
+    assert!(!sends(&mut pilot, DOWN, 12_500), "it may be another");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use link::dialect::MavMessage;
 use model::remote_id::{RemoteIdOrder, RemoteIdReport, advice, is_transmitter};
 use model::time::Moment;
 use model::units::{Address, ComponentId, SystemId};
-use model::vehicle::{Airframe, ArmingReason, Identity, ReasonClass};
+use model::vehicle::{Airframe, ArmingReason, FlightTruth, Identity, ReasonClass};
 use std::time::Duration;
 use tracing::warn;
 
@@ -50,7 +50,13 @@ impl Pilot {
     }
 
     fn remote_id_situation(&self, now: Moment) -> Situation {
-        let heard = self.link_up.is_some() && self.vehicle.link_alive(now) && self.airframe() == Airframe::Same;
+        let ours = match self.airframe() {
+            Airframe::Same => true,
+            // After a silence its number is read again: no flight loses its operator for that.
+            Airframe::Unread => matches!(self.vehicle.truth(now), FlightTruth::Airborne(_)),
+            Airframe::Another => false,
+        };
+        let heard = self.link_up.is_some() && self.vehicle.link_alive(now) && ours;
         Situation {
             to: self.vehicle.identity.as_ref().filter(|_| heard).map(Identity::address),
             home: self.vehicle.home_at,

@@ -223,7 +223,11 @@ impl Claim {
         match observed.doing {
             Doing::Grounded => {
                 let stays = match self.state {
-                    State::Ground(at) if at.over_ground(observed.at) <= margin.horizontal.0 => at,
+                    // Its altitude wavers within the margin, and drifts far beyond it with the pressure of the air.
+                    State::Ground(at) if at.over_ground(observed.at) <= margin.horizontal.0 => {
+                        let is_level = (at.up - observed.at.up).abs() <= margin.vertical.0;
+                        at.at_height(if is_level { at.up } else { observed.at.up })
+                    }
                     _ => observed.at,
                 };
                 self.known.home = stays;

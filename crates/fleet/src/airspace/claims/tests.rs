@@ -324,6 +324,31 @@ fn on_the_ground_a_vehicle_has_the_column_over_its_home() {
 }
 
 #[test]
+fn a_vehicle_on_the_ground_owns_the_column_at_the_altitude_that_it_reports_now() {
+    let mut claims = knowing(&[("a", GROUND), ("c", C)]);
+    let stands = |claims: &mut Claims, now: f64, up: f64| {
+        seen(claims, "a", now, at(0.4, 0.0, up), NONE, Doing::Grounded);
+        holds(claims, "c", now, C);
+        claims.place(&node("a"))
+    };
+    seen(&mut claims, "a", 1.0, GROUND, NONE, Doing::Grounded);
+    for (now, up) in [(2.0, -1.9), (3.0, 1.9)] {
+        assert_eq!(
+            stands(&mut claims, now, up),
+            Some((GROUND, true)),
+            "its estimate wavers"
+        );
+    }
+    for (now, up) in [(4.0, -35.0), (5.0, 30.0)] {
+        assert_eq!(stands(&mut claims, now, up), Some((GROUND.at_height(up), true)));
+        let above = Route::hold(GROUND.at_height(up + 15.0));
+        assert_eq!(claims.in_the_way(&node("c"), &above), [vehicle("a")].into());
+        assert_eq!(claims.home(&node("a")), Some(GROUND.at_height(up)));
+    }
+    assert!(claims.in_the_way(&node("c"), &Route::hold(GROUND)).is_empty());
+}
+
+#[test]
 fn foreign_traffic_is_in_the_way_where_it_is_going() {
     let mut claims = two();
     let traffic = Traffic {

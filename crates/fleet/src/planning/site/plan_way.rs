@@ -102,10 +102,12 @@ impl Granted {
         self.stopped = false;
     }
 
-    /// Whether it was granted for this plan, and home has hardly moved since.
+    /// Whether it was granted for this plan, and home and the vehicle on the ground have hardly moved since.
     pub(super) fn is_of(&self, planned: &Planned, at: Local) -> bool {
         let moved = (self.home_up - planned.way.start().up).abs() > WANDERS.1;
-        self.digest == planned.digest && !moved && self.way.start().over_ground(at) <= WANDERS.0
+        let (start, now) = (self.way.start(), from_ground(&planned.way, at).start());
+        let stays = start.over_ground(at) <= WANDERS.0 && (start.up - now.up).abs() <= WANDERS.1;
+        self.digest == planned.digest && !moved && stays
     }
 }
 

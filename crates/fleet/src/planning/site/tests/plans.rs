@@ -475,6 +475,26 @@ fn a_way_that_moves_with_home_is_asked_for_again_of_all_before_the_takeoff() {
 }
 
 #[test]
+fn a_vehicle_whose_altitude_has_fallen_on_its_pad_asks_for_its_plan_from_there() {
+    let plans = [corridor("a", 0.0, 100.0)].into();
+    // From a lower home, b holds 11 m below the first altitude of a.
+    let mut vehicles = [
+        vehicle("a", 0.0, Desire::Plan),
+        vehicle("b", 500.0, Desire::At(station(0.0, 0.0, 29.0))),
+    ];
+    (vehicles[1].at, vehicles[1].up, vehicles[1].activity) = ((0.0, 0.0), 29.0, Activity::Holding);
+    vehicles[1].datum = -40.0;
+    let mut site = new();
+    fly(&mut site, &vehicles, &plans, &[], 1);
+    assert!(site.may_fly_plan(&node("a"), &digest("a")), "b is clear of its way");
+    vehicles[0].datum = -30.0;
+    fly(&mut site, &vehicles, &plans, &[], 2);
+    assert!(!site.may_fly_plan(&node("a"), &digest("a")), "it would climb through b");
+    let why = site.plan_waits(&node("a"));
+    assert_eq!(why, Some("waits for the airspace of the vehicle of node b"));
+}
+
+#[test]
 fn a_vehicle_on_its_plan_stops_when_its_home_moves_and_the_rest_is_not_clear() {
     let way = corridor("a", 0.0, 200.0);
     let mut vehicles = [vehicle("a", 0.0, Desire::Plan), vehicle("b", 60.0, Desire::Nothing)];

@@ -374,10 +374,10 @@ fn gather(
         let asked = drone.spec.station.as_ref().map_or(Asked::AboveHome, |asked| {
             Asked::Station(observer.airspace.station(asked, Some(&node), report.as_deref()).ok())
         });
-        let asked = if planned == PlanOf::NoMission {
-            asked
-        } else {
-            Asked::Plan
+        let asked = match planned {
+            PlanOf::NoMission => asked,
+            PlanOf::None => Asked::NoPlan,
+            PlanOf::Unknown | PlanOf::Some(_) => Asked::Plan,
         };
         one.desire = desire(&facts, asked, report.as_deref());
         let height = AltitudeAboveHome(drone.spec.takeoff_altitude_meters);

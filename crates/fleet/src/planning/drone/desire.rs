@@ -16,7 +16,10 @@ pub enum Asked {
     AboveHome,
     /// `None`: the requested place is no valid station.
     Station(Option<Station>),
+    /// Also while it is not known which.
     Plan,
+    /// Its Mission has no plan for it, or has left it behind: it holds where it is.
+    NoPlan,
 }
 
 /// What `drone` desires. A silent vehicle that may be airborne is assumed to continue: others keep clear of its way until it is known to
@@ -37,14 +40,16 @@ pub fn desire(drone: &Facts, asked: Asked, report: Option<&Report>) -> Desire {
     match asked {
         Asked::AboveHome if lands => Desire::Nothing,
         Asked::AboveHome => Desire::AboveHome(drone.altitude),
-        Asked::Station(_) | Asked::Plan if lands => Desire::Home,
-        Asked::Plan => Desire::Plan,
-        Asked::Station(_) if airborne && comes_home(drone, report) => Desire::Home,
+        Asked::Station(_) | Asked::Plan | Asked::NoPlan if lands => Desire::Home,
+        Asked::Station(_) | Asked::NoPlan if airborne && comes_home(drone, report) => Desire::Home,
+        // One near its reserve that has a plan is called back by its Mission.
+        Asked::Plan | Asked::NoPlan => Desire::Plan,
         Asked::Station(station) => station.map_or(Desire::Nothing, Desire::At),
     }
 }
 
-/// Whether a vehicle with a station comes home along a route for its battery; one above its home its agent lands at the reserve.
+/// Whether a vehicle with a station, or of a Mission without a plan for it, comes home along a route for its battery; one above its home its
+/// agent lands at the reserve.
 pub fn comes_home(drone: &Facts, report: Option<&Report>) -> bool {
     let returns = drone.failsafe.on_low_battery == OnLowBattery::Return;
     returns && report.is_some_and(|report| report.near_reserve)
@@ -182,6 +187,36 @@ mod tests {
                 "{policy:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_vehicle_that_its_mission_left_behind_in_flight_desires_its_home_near_the_reserve() {
+        let mut drone = drone();
+        let report = |truth, near_reserve| Report {
+            truth,
+            near_reserve,
+            ..Report::of_nothing(NodeName::parse("n").unwrap())
+        };
+        let up = |near_reserve| report(FlightTruth::Airborne(Airborne::InAir), near_reserve);
+        drone.failsafe.on_low_battery = OnLowBattery::Return;
+        let desires = |drone: &Facts, asked, report: &Report| desire(drone, asked, Some(report));
+        assert_eq!(desires(&drone, Asked::NoPlan, &up(false)), Desire::Plan);
+        assert_eq!(desires(&drone, Asked::NoPlan, &up(true)), Desire::Home);
+        assert_eq!(
+            desires(&drone, Asked::Plan, &up(true)),
+            Desire::Plan,
+            "what it flies may not be known yet"
+        );
+        let down = report(FlightTruth::Disarmed, true);
+        assert_eq!(
+            desires(&drone, Asked::NoPlan, &down),
+            Desire::Plan,
+            "it is on the ground"
+        );
+        drone.failsafe.on_low_battery = OnLowBattery::Continue;
+        assert_eq!(desires(&drone, Asked::NoPlan, &up(true)), Desire::Plan);
+        drone.deleting = true;
+        assert_eq!(desires(&drone, Asked::NoPlan, &up(false)), Desire::Home);
     }
 
     #[test]

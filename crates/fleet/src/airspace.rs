@@ -29,6 +29,7 @@ mod sightings;
 mod volume;
 
 pub use beyond::Traffic;
+pub(crate) use claim::Neighbor;
 pub use claim::{Doing, Known, NotFit, Observation, Unsteady};
 pub use claims::{Claims, Owner};
 pub use danger::{Avoidance, Danger, crossed_stations, shared_returns};

@@ -40,6 +40,19 @@ pub struct Known {
     pub last: Option<Volume>,
 }
 
+/// Observations by a neighboring site of a vehicle that is not observed here, in the frame of this site.
+#[derive(Clone, Debug)]
+pub struct Neighbor {
+    pub at: Local,
+    /// Meters per second east, north and up.
+    pub velocity: [f64; 3],
+    /// Where it will be soon, if it does not keep to its claim there.
+    pub foreseen: Option<Volume>,
+    /// Whether it keeps to that by its own estimate, with a larger error than usual.
+    pub has_grown: bool,
+    pub returns: bool,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum Doing {
     /// Disarmed, and not ordered to take off.
@@ -94,6 +107,18 @@ pub enum Unsteady {
     NotOurs,
     /// It is outside its claim.
     Astray,
+}
+
+impl Neighbor {
+    pub(crate) fn placed(self, place: impl Fn([f64; 2]) -> [f64; 2]) -> Self {
+        let [east, north] = place([self.at.east, self.at.north]);
+        let up = self.at.up;
+        Self {
+            at: Local { east, north, up },
+            foreseen: self.foreseen.map(|volume| volume.placed(place)),
+            ..self
+        }
+    }
 }
 
 impl Heard {
@@ -154,6 +179,8 @@ pub(super) struct Claim {
     pub(super) key: Key,
     pub(super) known: Known,
     pub(super) last: Option<Heard>,
+    /// Only counts while it is not observed here.
+    pub(super) neighbor: Option<Neighbor>,
     pub(super) granted: OrderNumber,
     /// The order of its route: `granted`, unless it was ordered to stop on its way.
     pub(super) flown: OrderNumber,
@@ -176,6 +203,7 @@ impl Claim {
             key,
             known,
             last: None,
+            neighbor: None,
             granted: OrderNumber::default(),
             flown: OrderNumber::default(),
             state: State::Unheard,
@@ -185,6 +213,10 @@ impl Claim {
             landing: None,
             down: None,
         }
+    }
+
+    pub(super) fn neighbor(&self) -> Option<&Neighbor> {
+        self.neighbor.as_ref().filter(|_| self.last.is_none())
     }
 
     /// Where it holds or is on the ground, and whether it is on the ground.

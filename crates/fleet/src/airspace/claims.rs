@@ -4,7 +4,7 @@
 //! Must not: grant; [`crate::safety::may_fly`] does, and only it calls `Claims::take`.
 
 use super::beyond::{Heard, Traffic};
-use super::claim::{Claim, Doing, Known, NotFit, Observation, State, Unsteady};
+use super::claim::{Claim, Doing, Known, Neighbor, NotFit, Observation, State, Unsteady};
 use super::index::{Index, Key};
 use super::sightings::Sightings;
 use super::{Around, Margin, Route, Rules, Volume};
@@ -85,6 +85,26 @@ impl Claims {
         let entry = Claim::unheard(key, known);
         self.vehicles.insert(vehicle.clone(), entry);
         self.refresh(&vehicle, now);
+    }
+
+    /// Takes note of what a neighboring site observes of a vehicle; `None`: nothing.
+    pub(crate) fn note_neighbor(&mut self, vehicle: &NodeName, observed: Option<Neighbor>) {
+        if let Some(entry) = self.vehicles.get_mut(vehicle) {
+            entry.neighbor = observed;
+        }
+    }
+
+    /// What is observed here of a vehicle, for neighboring sites.
+    pub(crate) fn neighbor(&self, vehicle: &NodeName, now: Moment) -> Option<Neighbor> {
+        let owner = Owner::Vehicle(vehicle.clone());
+        let (at, velocity) = self.last_flight(&owner)?;
+        Some(Neighbor {
+            at,
+            velocity,
+            foreseen: self.foreseen(&owner, now).filter(|_| self.is_stray(&owner, now)),
+            has_grown: self.has_grown(&owner, now),
+            returns: self.is_returning(&owner),
+        })
     }
 
     /// A vehicle reported its home; its failsafes return at `return_height`, meters above mean sea level.
@@ -301,7 +321,9 @@ impl Claims {
     pub(super) fn is_stray(&self, owner: &Owner, now: Moment) -> bool {
         let strays = |entry: &Claim| {
             let unsteady = entry.unsteady(now, &self.rules);
-            unsteady.is_some_and(|why| why != Unsteady::Silent) || entry.grown(now, &self.rules).is_some()
+            unsteady.is_some_and(|why| why != Unsteady::Silent)
+                || entry.grown(now, &self.rules).is_some()
+                || entry.neighbor().is_some_and(|there| there.foreseen.is_some())
         };
         match owner {
             Owner::Vehicle(name) => self.intruders.contains(name) || self.vehicles.get(name).is_some_and(strays),
@@ -317,7 +339,9 @@ impl Claims {
 
     pub(super) fn is_wide(&self, owner: &Owner) -> bool {
         match owner {
-            Owner::Vehicle(name) => self.vehicles.get(name).is_some_and(|entry| entry.is_wide(&self.rules)),
+            Owner::Vehicle(name) => self.vehicles.get(name).is_some_and(|entry| {
+                entry.is_wide(&self.rules) || entry.neighbor().is_some_and(|there| there.has_grown)
+            }),
             Owner::Traffic(_) => false,
         }
     }
@@ -326,8 +350,11 @@ impl Claims {
     pub(crate) fn has_grown(&self, owner: &Owner, now: Moment) -> bool {
         match owner {
             Owner::Vehicle(name) => {
-                let entry = self.vehicles.get(name);
-                entry.is_some_and(|entry| entry.grown(now, &self.rules).is_some())
+                let grown = |entry: &Claim| {
+                    let there = entry.neighbor().is_some_and(|there| there.has_grown);
+                    there || entry.grown(now, &self.rules).is_some()
+                };
+                self.vehicles.get(name).is_some_and(grown)
             }
             Owner::Traffic(_) => false,
         }
@@ -341,6 +368,7 @@ impl Claims {
                 entry
                     .grown(now, &self.rules)
                     .or_else(|| entry.foreseen(now, &self.rules))
+                    .or_else(|| entry.neighbor()?.foreseen.clone())
             }
             Owner::Traffic(icao) => self
                 .traffic
@@ -549,7 +577,7 @@ impl Claims {
     /// Lowest and highest altitude of the last observations, meters above mean sea level: for an aircraft, over all reporters.
     pub(super) fn altitudes(&self, owner: &Owner) -> Option<[f64; 2]> {
         match owner {
-            Owner::Vehicle(name) => Some([self.vehicles.get(name)?.last.as_ref()?.at.up; 2]),
+            Owner::Vehicle(_) => self.last_flight(owner).map(|(at, _)| [at.up; 2]),
             Owner::Traffic(icao) => {
                 let all = self.traffic.of(*icao).map(|(_, seen)| [seen.at.up; 2]);
                 all.reduce(|[lowest, highest], [low, high]| [lowest.min(low), highest.max(high)])
@@ -559,7 +587,10 @@ impl Claims {
 
     pub(super) fn is_returning(&self, owner: &Owner) -> bool {
         match owner {
-            Owner::Vehicle(name) => self.vehicles.get(name).is_some_and(Claim::returns),
+            Owner::Vehicle(name) => self
+                .vehicles
+                .get(name)
+                .is_some_and(|entry| entry.returns() || entry.neighbor().is_some_and(|there| there.returns)),
             Owner::Traffic(_) => false,
         }
     }
@@ -568,8 +599,9 @@ impl Claims {
     pub(super) fn last_flight(&self, owner: &Owner) -> Option<(Local, [f64; 3])> {
         match owner {
             Owner::Vehicle(name) => {
-                let last = self.vehicles.get(name)?.last.as_ref()?;
-                Some((last.at, last.velocity))
+                let entry = self.vehicles.get(name)?;
+                let here = entry.last.as_ref().map(|last| (last.at, last.velocity));
+                here.or_else(|| entry.neighbor().map(|there| (there.at, there.velocity)))
             }
             Owner::Traffic(_) => None,
         }

@@ -123,6 +123,14 @@ impl Tube {
 }
 
 impl Volume {
+    /// With the cores of its tubes in another frame.
+    pub(crate) fn placed(self, place: impl Fn([f64; 2]) -> [f64; 2]) -> Self {
+        match self {
+            Self::Everywhere => Self::Everywhere,
+            Self::Tubes(tubes) => Self::Tubes(tubes.into_iter().map(|tube| tube.placed(&place)).collect()),
+        }
+    }
+
     /// Whether two vehicles, one anywhere in each, keep the separation.
     pub fn clear_of(&self, other: &Self, rules: &Rules) -> bool {
         match (self, other) {

@@ -5,10 +5,10 @@
 //!
 //! Centers lie on a grid over the Earth and follow from homes alone: each leader finds the same, in any order of reports, and one agent's
 //! report moves no other. Where the grid would divide a field, all near its first home join the same site. Sites overlap: in each, vehicles
-//! of the others own what they own in theirs.
+//! of the others own what they own in theirs, and its own make way for those that do not keep to that.
 
 use super::{Corridor, Endangered, Expected, OffStation, Site};
-use crate::airspace::{Known, Owner, Rules, Volume};
+use crate::airspace::{Known, Neighbor, Owner, Rules, Volume};
 use crate::planning::geofence::Wanted;
 use model::geo::{Frame, Local, REACH, offset};
 use model::ids::{NodeName, Term};
@@ -67,6 +67,16 @@ pub struct Sites {
     count: u64,
     /// No vehicle has a station, or flies for a Mission.
     asleep: bool,
+}
+
+/// A vehicle of another site, in the frame of this one.
+#[derive(Clone, Debug)]
+struct Guest {
+    volume: Volume,
+    /// See [`Site::may_move`].
+    moves: bool,
+    /// `None`: it was not observed there.
+    observed: Option<Neighbor>,
 }
 
 impl Cell {
@@ -211,7 +221,7 @@ impl Sites {
         let rooms = std::mem::take(&mut self.rooms);
         let mut rooms = self.split(rooms);
         for cell in cells {
-            let guests = self.guests_of(cell, &members);
+            let guests = self.guests_of(cell, &members, now);
             let heard = heard_beside(cell, &members);
             let (Some(site), Some(members)) = (self.sites.get_mut(&cell), members.get(&cell)) else {
                 continue;
@@ -292,19 +302,20 @@ impl Sites {
         split
     }
 
-    /// What vehicles of other sites own in that of `cell`, and whether each may move.
+    /// Vehicles of other sites that may come into that of `cell`.
     fn guests_of(
         &self,
         cell: Cell,
         members: &BTreeMap<Cell, BTreeMap<NodeName, Expected<'_>>>,
-    ) -> BTreeMap<NodeName, (Volume, bool)> {
+        now: Moment,
+    ) -> BTreeMap<NodeName, Guest> {
         let mut guests = BTreeMap::new();
         let others = self.sites.iter().filter(|(other, _)| overlap(cell, **other));
         for (other, site) in others {
             let Some(vehicles) = members.get(other) else { continue };
             for node in self.of.iter().filter(|(_, of)| *of == other).map(|(node, _)| node) {
-                if let Some(volume) = site.volume_from(node, cell.center()) {
-                    guests.insert(node.clone(), (volume, site.may_move(node, vehicles)));
+                if let Some(guest) = site.guest(node, vehicles, cell.center(), now) {
+                    guests.insert(node.clone(), guest);
                 }
             }
         }
@@ -429,34 +440,48 @@ fn heard_beside<'a>(
 }
 
 impl Site {
-    /// Replaces what vehicles of other sites own here, and whether each may move.
-    fn host(&mut self, guests: BTreeMap<NodeName, (Volume, bool)>, now: Moment) {
+    /// Replaces what vehicles of other sites own and do here, and whether each may move.
+    fn host(&mut self, guests: BTreeMap<NodeName, Guest>, now: Moment) {
         let gone = self.guests.keys().filter(|node| !guests.contains_key(*node));
-        for node in gone.filter(|node| !self.expected.contains_key(*node)) {
-            self.claims.forget(node);
+        for node in gone {
+            if self.expected.contains_key(node) {
+                self.claims.note_neighbor(node, None);
+            } else {
+                self.claims.forget(node);
+            }
         }
         self.guests.clear();
-        for (node, (volume, moves)) in guests {
+        for (node, guest) in guests {
             let known = Known {
                 home: super::NOWHERE,
                 return_height: super::NOWHERE.up,
-                last: Some(volume),
+                last: Some(guest.volume),
             };
             self.claims.expect(node.clone(), known, now);
-            self.guests.insert(node, moves);
+            self.claims.note_neighbor(&node, guest.observed);
+            self.guests.insert(node, guest.moves);
         }
     }
 
-    /// What the vehicle of `node` owns, in the frame around `center`.
-    fn volume_from(&self, node: &NodeName, center: Wgs84) -> Option<Volume> {
+    /// The vehicle of `node` as a guest of the site around `center`; `None`: it owns nothing here.
+    fn guest(
+        &self,
+        node: &NodeName,
+        vehicles: &BTreeMap<NodeName, Expected<'_>>,
+        center: Wgs84,
+        now: Moment,
+    ) -> Option<Guest> {
         let place = |[east, north]: [f64; 2]| {
             let (at, _) = self.frame.position(Local { east, north, up: 0.0 });
             let (east, north) = offset(center, at);
             [east, north]
         };
-        Some(match self.claims.volume(&Owner::Vehicle(node.clone()))? {
-            Volume::Everywhere => Volume::Everywhere,
-            Volume::Tubes(tubes) => Volume::Tubes(tubes.iter().map(|tube| tube.placed(place)).collect()),
+        let volume = self.claims.volume(&Owner::Vehicle(node.clone())).cloned()?;
+        let observed = self.claims.neighbor(node, now);
+        Some(Guest {
+            volume: volume.placed(place),
+            moves: self.may_move(node, vehicles),
+            observed: observed.map(|observed| observed.placed(place)),
         })
     }
 

@@ -1,11 +1,11 @@
 //! Several sites: which vehicle keeps clear of which.
 
-use super::super::Desire;
+use super::super::{Action, Desire};
 use super::*;
 use model::assignment::Held;
 use model::geo::shifted;
 use model::ids::DroneUid;
-use model::report::{Activity, RouteState};
+use model::report::{Activity, HandsOff, RouteState};
 use model::route_order::Waypoint;
 use model::station::{Altitude, Limits, Manner, Place};
 use model::units::AltitudeAmsl;
@@ -34,6 +34,8 @@ struct Vehicle {
     desire: Desire,
     state: RouteState,
     ordered: bool,
+    /// In a pilot's hands.
+    taken: bool,
 }
 
 fn node(name: &str) -> NodeName {
@@ -49,6 +51,7 @@ fn vehicle(name: &str, home: Wgs84, desire: Desire) -> Vehicle {
         desire,
         state: RouteState::default(),
         ordered: matches!(desire, Desire::At(_)),
+        taken: false,
     }
 }
 
@@ -99,6 +102,7 @@ impl Vehicle {
                 details: None,
             }),
             activity: match (flies, holds) {
+                _ if self.taken => Activity::HandsOff(HandsOff::OtherMode),
                 (false, _) => Activity::Idle,
                 (true, true) => Activity::Holding,
                 (true, false) => Activity::Moving,
@@ -291,6 +295,60 @@ fn where_two_sites_overlap_no_vehicle_flies_into_what_one_of_the_other_owns() {
     vehicles[own].desire = station(shifted(between, 300.0, 0.0), 20.0);
     run(&mut sites, &mut vehicles, ended);
     assert!(off(&vehicles[other], between) < 5.0, "it goes once the place is free");
+}
+
+#[test]
+fn a_vehicle_makes_way_for_one_of_another_site_that_a_pilot_flies_to_its_place() {
+    let between = shifted(SOUTH, 0.0, 2_224.0);
+    let beside = shifted(between, 60.0, 0.0);
+    let mut sites = new();
+    let mut vehicles = [
+        vehicle("south", SOUTH, station(beside, 20.0)),
+        vehicle("north", NORTH, station(between, 20.0)),
+    ];
+    let ended = run(&mut sites, &mut vehicles, 0);
+    assert_ne!(sites.of[&node("south")], sites.of[&node("north")]);
+    assert!(off(&vehicles[0], beside) < 1.0 && off(&vehicles[1], between) < 1.0);
+    assert_eq!(sites.endangered(), BTreeMap::new());
+    vehicles[0].taken = true;
+    let mut least = f64::INFINITY;
+    for second in ended..ended + 15 {
+        vehicles[0].at = shifted(vehicles[0].at, -4.0, 0.0);
+        update(&mut sites, &vehicles, second);
+        vehicles[1].step(&sites);
+        let [south, north] = &vehicles;
+        least = least.min(off(south, north.at).hypot(south.up - north.up));
+    }
+    let pair = (Owner::Vehicle(node("south")), node("north"));
+    let what = sites.endangered().get(&pair).map(|what| what.action);
+    assert_eq!(what, Some(Action::StepsAside));
+    assert!(least > 5.0, "{least}");
+    assert!(off(&vehicles[0], between) < 5.0, "it has come to that place");
+    let moved = sites.route(&node("south")).map(|route| route.number) > Some(vehicles[0].state.last);
+    assert!(!moved, "its pilot flies it");
+}
+
+#[test]
+fn a_route_is_taken_back_from_one_on_the_ground_into_which_one_of_another_site_strays() {
+    let goal = shifted(NORTH, 0.0, -100.0);
+    let mut sites = new();
+    let mut vehicles = [
+        vehicle("south", SOUTH, Desire::Nothing),
+        vehicle("north", NORTH, station(goal, 20.0)),
+    ];
+    (vehicles[0].at, vehicles[0].up, vehicles[0].taken) = (shifted(NORTH, 0.0, -400.0), 20.0, true);
+    update(&mut sites, &vehicles, 0);
+    update(&mut sites, &vehicles, 1);
+    vehicles[1].step(&sites);
+    let number = vehicles[1].state.last;
+    update(&mut sites, &vehicles, 2);
+    assert_ne!(sites.of[&node("south")], sites.of[&node("north")]);
+    let route = sites.route(&node("north")).map(|route| route.number);
+    assert_eq!(route, Some(number), "it is far from its way");
+    vehicles[0].at = goal;
+    update(&mut sites, &vehicles, 3);
+    assert_eq!(sites.route(&node("north")), None);
+    assert_eq!(sites.last_granted(&node("north")), Some(number));
 }
 
 #[test]

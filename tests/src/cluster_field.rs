@@ -2,7 +2,7 @@
 
 use crate::SYSTEM;
 use anyhow::Context as _;
-use crds::{Drone, GroundOrder, Mission, Swarm};
+use crds::{Drone, GroundOrder, Mission, Swarm, Vehicle};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Namespace, Node};
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
@@ -128,6 +128,10 @@ impl Field {
             let _ = orders.delete(&order.name_any(), &delete).await;
             let _ = orders.patch(&order.name_any(), &PatchParams::default(), &free).await;
         }
+        // One that was in the air when its coordinator was killed would be waited for by the next.
+        let _ = Api::<Vehicle>::all(self.client.clone())
+            .delete_collection(&delete, &all)
+            .await;
         let leases: Api<Lease> = Api::namespaced(self.client.clone(), SYSTEM);
         // Does not wait for the killed coordinators of the test before.
         let vacant = Patch::Merge(json!({

@@ -116,7 +116,7 @@ fn wait_for_those_in_air(observer: &Observer, vehicles: &Store<Vehicle>) {
         tracing::warn!(
             %node,
             "its vehicle was in the air when a leader before this one heard it last, and serves no Drone: others stay out of its way, wherever that \
-             is, until it is heard, or a person declares on its Node that it is not in the air (skein.dev/vehicle-is-down)"
+             is, until it is heard, a person declares on its Node that it is not in the air (skein.dev/vehicle-is-down), or its Vehicle is deleted"
         );
     }
     *observer.airspace.awaited() = awaited;

@@ -366,19 +366,14 @@ pub async fn a_vehicle_that_refuses_a_plan_is_tried_after_all_others_and_after_a
     let kubectl = |args: &[&str]| field.cluster().kubectl().run(args.iter().copied()).unwrap();
     let is_complete = |object: &Value| condition(object, "Complete").0 == "True";
     refuses(Some(words));
-    // Of two free vehicles the first is bound; if one were received later, it would be the other.
-    field
-        .until("both vehicles to be free", async || {
-            let all = field.read("vehicles");
-            let items = all["items"].as_array().into_iter().flatten();
-            let ours = items.filter(|vehicle| ["n1", "n2"].map(Value::from).contains(&vehicle["spec"]["nodeName"]));
-            match ours.filter(|vehicle| condition(vehicle, "Free").0 == "True").count() {
-                2 => Ok(()),
-                _ => Err(all.to_string()),
-            }
-        })
-        .await;
+    // The other would be bound if this one was not heard for a moment.
+    kubectl(&["cordon", "n2"]);
     apply(&field, &json!({"route": route(4)}));
+    until(&field, "it to be refused", |object| {
+        !object["status"]["refused"].is_null()
+    })
+    .await;
+    kubectl(&["uncordon", "n2"]);
     let object = until(&field, "the other to have flown it", is_complete).await;
     let known = json!([{"node": "n1", "times": 1, "message": words}]);
     let status = &object["status"];

@@ -384,6 +384,11 @@ fn ground_stations_that_do_not_read_harm_neither_another_one_nor_an_order() -> a
         "the order was on the wire after {:.2} s",
         ordered.elapsed().as_secs_f64()
     );
+    ensure!(
+        ordered.elapsed() < Duration::from_secs(5),
+        "the order took {:?}",
+        ordered.elapsed()
+    );
     flight.stage.wait_in_air(&["alpha"], 0)?;
     stopped.signal(testkit::process::Signal::SIGCONT)?;
     stopped.wait_until("the stopped one to come again", PATIENCE, || {

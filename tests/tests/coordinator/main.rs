@@ -322,8 +322,8 @@ async fn a_flight_costs_at_most_eight_writes_and_nothing_is_written_while_nothin
         .unwrap();
     field.until_drones("it to be gone", <[Drone]>::is_empty).await;
     if let Some(all) = field.written() {
-        let done = all.into_iter().filter(|r| r.code < 400);
-        let writes: Vec<_> = done
+        let writes: Vec<_> = all
+            .into_iter()
             .map(|r| format!("{} {} {} {}", r.verb, r.resource, r.name, r.code))
             .collect();
         println!("writes of one flight: {writes:#?}");
@@ -1360,10 +1360,9 @@ async fn a_stream_keeps_to_the_protocol_or_ends(mut field: Field) {
     let start = Instant::now();
     let newer = open(hello("n1")).await;
     assert_eq!(ending(older).await, tonic::Code::Aborted);
-    let ended = tokio::time::timeout(PATIENCE, ending(newer)).await;
-    assert_eq!(ended.unwrap(), tonic::Code::DeadlineExceeded);
+    assert_eq!(ending(newer).await, tonic::Code::DeadlineExceeded);
     assert!(
-        start.elapsed() > Duration::from_secs(4),
+        (4..9).contains(&start.elapsed().as_secs()),
         "silence ends a session after 5 s: {:?}",
         start.elapsed()
     );

@@ -151,13 +151,19 @@ fn keys_are_read_where_dev_tty_cannot_be_opened() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_coordinator_that_dies_is_missed_and_found_again() -> anyhow::Result<()> {
+fn a_coordinator_that_dies_is_missed_at_once_and_found_again() -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;
     let coordinator = Coordinator::start(fleet())?;
     let address = coordinator.address;
     let screen = top(&coordinator, home.path(), (80, 24))?;
+    let died = Instant::now();
     drop(coordinator);
-    screen.wait_for(&["NOT CONNECTED, all below is from", "was Flying"])?;
+    let lost = screen.wait_for(&["NOT CONNECTED, all below is from", "was Flying"])?;
+    ensure!(
+        died.elapsed() < Duration::from_secs(5),
+        "after {:?}:\n{lost}",
+        died.elapsed()
+    );
     // Any knowledge of flight is stale after five seconds.
     screen.wait_until("nothing to be said to fly", |text| all_unknown(text, 3))?;
     screen.wait_until("the age of the figures", |text| text.contains("s ago)"))?;

@@ -20,7 +20,7 @@ const KSTATUS: GoTool = GoTool {
 
 const WITHIN: Duration = Duration::from_secs(60);
 
-/// Of an altitude that is 4 m away.
+/// Time after which an altitude that is 4 m away counts as not reached.
 const COUNTS_AS_LATE: Duration = Duration::from_secs(38);
 
 fn said(field: &Field) -> anyhow::Result<BTreeMap<String, String>> {

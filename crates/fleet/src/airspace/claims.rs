@@ -94,7 +94,7 @@ impl Claims {
         }
     }
 
-    /// What is observed here of a vehicle, for neighboring sites.
+    /// Observations of a vehicle here, for neighboring sites.
     pub(crate) fn neighbor(&self, vehicle: &NodeName, now: Moment) -> Option<Neighbor> {
         let owner = Owner::Vehicle(vehicle.clone());
         let (at, velocity) = self.last_flight(&owner)?;

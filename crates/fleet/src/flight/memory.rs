@@ -190,7 +190,7 @@ pub(super) fn ends_at_home(route: &RouteOrder, vehicle: &Vehicle) -> bool {
     ends.is_some_and(|(end, home)| HomeShift::between(end.at, home, 0.0).over_ground_m() <= OVER_HOME_M)
 }
 
-/// What a FlyTo is for.
+/// Purpose of a FlyTo.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Goal {
     /// The next place of its route, or the end where it holds.
@@ -478,7 +478,7 @@ impl Memory {
         self.place_asked.is_some_and(|(_, goal)| self.goal != Some(goal))
     }
 
-    /// What became of an order to fly elsewhere says nothing of this one.
+    /// Takes in where it is to fly; the outcome of an order to fly elsewhere says nothing of this one.
     fn wants(&mut self, goal: Option<Goal>) {
         if self.goal != goal {
             self.goal = goal;

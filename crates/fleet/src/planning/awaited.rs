@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 pub struct Awaited(BTreeMap<String, NodeName>);
 
 impl Awaited {
-    /// Those `in_air` by the inventory.
+    /// Waits for all `in_air` by the inventory.
     pub fn new(in_air: impl IntoIterator<Item = (String, NodeName)>) -> Self {
         Self(in_air.into_iter().collect())
     }

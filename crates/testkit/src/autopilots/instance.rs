@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn two_instances_have_different_numbers_and_a_released_one_can_be_had_again() {
-        // Of its own: whoever else claims one of the usual numbers may get it first.
+        // Numbers of its own: any other process may claim a usual one first.
         let claim = || Instance::claim_in(240..242).unwrap();
         let (one, other) = (claim(), claim());
         assert_ne!(one.number(), other.number());

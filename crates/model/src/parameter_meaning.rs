@@ -443,16 +443,25 @@ pub fn elsewhere(autopilot: Autopilot, parameter: &str) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// Smallest and largest plausible value, in the unit of the meaning, and whether 0 has a special meaning besides.
+/// Smallest and largest plausible value, in the unit of the meaning, and whether 0 has a special meaning besides. The ranges that autopilots
+/// document, some of them wider, but not so wide that the usual value of a hundredth of the unit fits.
 const fn plausible(meaning: Meaning) -> Option<(f64, f64, bool)> {
     Some(match meaning {
         Meaning::ReturnAltitude => (2.0, 500.0, true),
-        Meaning::ReturnClimbMinimum | Meaning::ReturnFinalAltitude | Meaning::TakeoffAltitude => (0.5, 100.0, true),
+        Meaning::ReturnClimbMinimum => (0.5, 30.0, true),
+        Meaning::ReturnFinalAltitude => (0.5, 40.0, true),
+        // PX4's goes up to 80.
+        Meaning::TakeoffAltitude => (0.5, 80.0, true),
         Meaning::ReturnSpeed => (0.3, 30.0, true),
         Meaning::WaypointRadius => (0.1, 50.0, false),
         Meaning::WaypointSpeed => (0.3, 30.0, false),
         Meaning::ClimbSpeed | Meaning::DescentSpeed => (0.2, 15.0, false),
         Meaning::LandingSpeed => (0.2, 3.0, false),
+        Meaning::LandingSpeedHigh | Meaning::PilotDescentSpeed => (0.3, 15.0, true),
+        Meaning::PilotClimbSpeed => (0.3, 15.0, false),
+        Meaning::LandingAltitudeLow => (1.0, 100.0, false),
+        Meaning::WaypointAcceleration | Meaning::PilotAcceleration => (0.3, 10.0, false),
+        Meaning::BrakeAngle => (10.0, 60.0, false),
         Meaning::LeanAngleMaximum => (10.0, 80.0, false),
         Meaning::GroundStationLossTime => (1.0, 300.0, false),
         _ => return None,
@@ -506,6 +515,14 @@ mod tests {
             ("WP_SPD", 5.0, 500.0),
             ("WPNAV_SPEED", 500.0, 5.0),
             ("ATC_ANGLE_MAX", 30.0, 3000.0),
+            ("RTL_CLIMB_MIN_M", 1.0, 100.0),
+            ("RTL_ALT_FINAL_M", 1.0, 100.0),
+            ("PILOT_TKO_ALT_M", 1.0, 100.0),
+            ("LAND_ALT_LOW_M", 10.0, 1000.0),
+            ("LAND_SPD_HIGH_MS", 2.0, 200.0),
+            ("PILOT_SPD_UP", 2.5, 250.0),
+            ("WP_ACC", 2.5, 250.0),
+            ("PHLD_BRK_ANGLE", 30.0, 3000.0),
         ] {
             assert_eq!(implausible(ArduPilot, name, fine), None, "{name}");
             assert!(implausible(ArduPilot, name, slip).is_some(), "{name}");
@@ -517,6 +534,36 @@ mod tests {
         );
         assert_eq!(implausible(ArduPilot, "RTL_ALT", 0.0), None, "as high as it is");
         assert!(implausible(Px4, "RTL_RETURN_ALT", f64::NAN).is_some());
+    }
+
+    #[test]
+    fn each_rescaled_parameter_refuses_the_number_of_its_other_unit() {
+        let mut count = 0;
+        for (autopilot, meaning, names) in TABLE {
+            let [new, old] = *names else { continue };
+            if new.encoding == old.encoding || !new.converts_to(old) {
+                continue;
+            }
+            count += 1;
+            let Some((low, high, zero)) = plausible(*meaning) else {
+                panic!("{} has no range", new.name)
+            };
+            for value in [(low * high).sqrt(), high] {
+                for (own, other) in [(new, old), (old, new)] {
+                    let (fine, slip) = (own.write(value), other.write(value));
+                    assert_eq!(implausible(*autopilot, own.name, fine), None, "{}: {fine}", own.name);
+                    if value < high || own == new {
+                        assert!(
+                            implausible(*autopilot, own.name, slip).is_some(),
+                            "{}: {slip}",
+                            own.name
+                        );
+                    }
+                }
+            }
+            assert_eq!(implausible(*autopilot, new.name, 0.0).is_none(), zero, "{}", new.name);
+        }
+        assert!(count > 10, "{count}");
     }
 
     #[test]

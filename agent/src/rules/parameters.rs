@@ -580,6 +580,9 @@ impl Entry {
         if names.len() > 1 {
             return format!("the autopilot has neither {}", names.join(" nor "));
         }
+        if let Some(gone) = STACKS.iter().find_map(|stack| parameter_meaning::gone(*stack, name)) {
+            return format!("the autopilot has no parameter {name}, which is {gone}");
+        }
         let elsewhere = STACKS.map(|stack| parameter_meaning::elsewhere(stack, name)).concat();
         if elsewhere.is_empty() {
             format!("the autopilot has no parameter {name}")

@@ -479,6 +479,19 @@ fn a_name_that_the_autopilot_lacks_is_not_taken_for_one_that_another_asked_for()
 }
 
 #[test]
+fn a_parameter_that_is_gone_from_newer_autopilots_says_so_and_what_is_there_instead() {
+    let mut world = World::new(Autopilot::Px4);
+    world.give(&rules("a", None, &[("COM_RC_OVERRIDE", 1.0, APPLY)]));
+    world.run(30);
+    assert!(
+        matches!(why(&world, "COM_RC_OVERRIDE"), Some(DeviationWhy::Missing(words))
+            if words.contains("gone from PX4 1.18") && words.contains("MAN_OVERRIDE_SPD instead")),
+        "{:?}",
+        world.board.report()
+    );
+}
+
+#[test]
 fn a_parameter_that_does_not_take_its_value_says_why() {
     let mut world = World::new(Autopilot::ArduPilot);
     world.give(&rules(

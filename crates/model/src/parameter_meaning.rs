@@ -51,6 +51,8 @@ pub enum Meaning {
     PilotAcceleration,
     /// Largest lean of ArduCopter's PosHold while it brakes, degrees.
     BrakeAngle,
+    /// Change of that lean, degrees per second.
+    BrakeRate,
     /// Altitude of a takeoff by a pilot's order, meters.
     TakeoffAltitude,
     /// Largest lean in flight, degrees.
@@ -288,6 +290,14 @@ const TABLE: &[Row] = &[
     ),
     (
         ArduPilot,
+        Meaning::BrakeRate,
+        &[
+            name("PHLD_BRK_RATE", Scaled(1.0), "degrees/s", NEW),
+            name("PHLD_BRAKE_RATE", Scaled(1.0), "degrees/s", OLD),
+        ],
+    ),
+    (
+        ArduPilot,
         Meaning::TakeoffAltitude,
         &rescaled("PILOT_TKO_ALT_M", "PILOT_TKOFF_ALT", "m", "cm"),
     ),
@@ -395,6 +405,42 @@ const TABLE: &[Row] = &[
         ],
     ),
 ];
+
+/// Parameters that later versions do not have under any name: the version without it, and the rest of the sentence that says so.
+const GONE: &[(Autopilot, &str, &str, &str)] = &[
+    (
+        Px4,
+        "COM_RC_OVERRIDE",
+        "PX4 1.18",
+        "; a pilot takes over by the speed of a stick, with MAN_OVERRIDE_SPD instead",
+    ),
+    (Px4, "COM_TAKEOFF_ACT", "PX4 1.18", ""),
+    (Px4, "COM_OBC_LOSS_T", "PX4 1.18", ""),
+    (
+        Px4,
+        "MAV_SIGN_CFG",
+        "PX4 1.18",
+        "; a key on its SD card switches signing on instead",
+    ),
+    (Px4, "GF_PREDICT", "PX4 1.17", ""),
+];
+
+/// Since when no version has `parameter`, and what is there instead: `gone from PX4 1.18`. `None`: nothing is known of that.
+pub fn gone(autopilot: Autopilot, parameter: &str) -> Option<String> {
+    let row = GONE
+        .iter()
+        .find(|(of, name, ..)| (*of, *name) == (autopilot, parameter));
+    row.map(|(_, _, version, instead)| format!("gone from {version}{instead}"))
+}
+
+/// The names of a parameter on both stacks, for a vehicle whose own is not known: `RTL_ALT_M, RTL_ALT, RTL_RETURN_ALT`.
+pub fn all_names(meaning: Meaning) -> String {
+    let rows = TABLE.iter().filter(|(_, known, _)| *known == meaning);
+    let all: Vec<&str> = rows
+        .flat_map(|(.., names)| names.iter().map(|name| name.name))
+        .collect();
+    all.join(", ")
+}
 
 /// Newest first. An autopilot has one of them, or none; it is asked for each.
 pub fn names(autopilot: Autopilot, meaning: Meaning) -> &'static [Name] {
@@ -597,8 +643,32 @@ mod tests {
             assert_eq!((all.len(), meanings.len()), count);
             assert!(all.iter().all(|name| name.len() <= 16));
         }
+        for (autopilot, name, ..) in GONE {
+            assert_eq!(find(*autopilot, name), None, "{name} is gone, and has a row");
+        }
         assert_eq!(find(Px4, "RTL_ALT"), None, "of the other stack");
         assert!(is_in_every_version(ArduPilot, Meaning::ReturnAltitude));
         assert!(!is_in_every_version(Px4, Meaning::GroundStationLossExceptions));
+    }
+
+    #[test]
+    fn a_parameter_that_is_gone_is_named_with_its_successor() {
+        assert_eq!(
+            gone(Px4, "COM_RC_OVERRIDE").unwrap(),
+            "gone from PX4 1.18; a pilot takes over by the speed of a stick, with MAN_OVERRIDE_SPD instead"
+        );
+        assert_eq!(gone(Px4, "COM_OBC_LOSS_T").unwrap(), "gone from PX4 1.18");
+        assert_eq!(gone(Px4, "RTL_RETURN_ALT"), None);
+        assert_eq!(gone(ArduPilot, "COM_OBC_LOSS_T"), None, "of the other stack");
+        assert_eq!(
+            elsewhere(ArduPilot, "PHLD_BRAKE_RATE"),
+            "ArduCopter from 4.7 has it as PHLD_BRK_RATE (degrees/s)"
+        );
+    }
+
+    #[test]
+    fn all_names_of_a_meaning_are_those_of_both_stacks_with_the_newest_first() {
+        assert_eq!(all_names(Meaning::ReturnAltitude), "RTL_ALT_M, RTL_ALT, RTL_RETURN_ALT");
+        assert_eq!(all_names(Meaning::TelemetryDelay), "MAV_TELEM_DELAY, TELEM_DELAY");
     }
 }

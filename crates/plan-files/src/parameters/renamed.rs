@@ -1,13 +1,11 @@
 //! Names of parameters that releases of firmware have changed, in sentences.
 
-use model::parameter_meaning::{Encoding, Name, find, names};
+use model::parameter_meaning::{Encoding, Name, find, gone, names};
 use model::vehicle::Autopilot;
 
-const GONE_FROM_PX4_1_18: [&str; 4] = ["COM_TAKEOFF_ACT", "COM_OBC_LOSS_T", "COM_RC_OVERRIDE", "MAV_SIGN_CFG"];
-
 pub fn words(autopilot: Autopilot, name: &str) -> Option<String> {
-    if autopilot == Autopilot::Px4 && GONE_FROM_PX4_1_18.contains(&name) {
-        return Some(format!("{name} is gone from PX4 1.18"));
+    if let Some(gone) = gone(autopilot, name) {
+        return Some(format!("{name} is {gone}"));
     }
     let (meaning, own) = find(autopilot, name)?;
     let [new, old] = names(autopilot, meaning) else {

@@ -720,6 +720,11 @@ fn parameter_files_of_three_programs_become_values_of_a_profile() {
     assert_eq!(taken.autopilot, Autopilot::Px4);
     assert_eq!(taken.values.get("RTL_RETURN_ALT").map(String::as_str), Some("30"));
     assert_eq!(taken.renamed, ["COM_OBC_LOSS_T is gone from PX4 1.18"]);
+    let brakes = profile(&parameters("PHLD_BRAKE_RATE,8\nFS_GCS_ENABLE,1\n"), None, &[]).unwrap();
+    assert_eq!(
+        brakes.renamed,
+        ["PHLD_BRAKE_RATE is named PHLD_BRK_RATE from ArduCopter 4.7 on"]
+    );
     assert_eq!(
         profile(&parameters(qgc), None, &["NAV_".to_owned()])
             .unwrap()

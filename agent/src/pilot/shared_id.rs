@@ -3,6 +3,7 @@
 use super::Pilot;
 use link::Frame;
 use link::dialect::MavMessage;
+use model::parameter_meaning::{Meaning, names_with_versions};
 use model::time::Moment;
 use model::vehicle::{ArmingReason, HardwareUid, ReasonClass};
 use tracing::warn;
@@ -35,11 +36,13 @@ impl Pilot {
 
     pub(super) fn shared_id_reason(&self, now: Moment) -> Option<ArmingReason> {
         let (evidence, _) = self.shared_id.noticed().filter(|_| self.vehicle.shares_id(now))?;
-        let system = self.discovery.latched()?.system.0;
+        let own = self.discovery.latched()?;
         let text = format!(
-            "two vehicles speak as system {system} on this line ({}), and what is sent reaches both: give each a system id of its own (ArduPilot: \
-             MAV_SYSID, before 4.7 SYSID_THISMAV; PX4: MAV_SYS_ID), or each pair of radios a network id of its own",
-            evidence.words()
+            "two vehicles speak as system {} on this line ({}), and what is sent reaches both: give each a system id of its own by {}, or each \
+             pair of radios a network id of its own",
+            own.system.0,
+            evidence.words(),
+            names_with_versions(own.autopilot, Meaning::SystemId)
         );
         Some(ArmingReason {
             class: ReasonClass::NeedsHuman,

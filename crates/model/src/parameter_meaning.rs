@@ -450,6 +450,16 @@ pub fn names(autopilot: Autopilot, meaning: Meaning) -> &'static [Name] {
     row.map_or(&[], |(.., names)| names)
 }
 
+/// The names of a parameter on a stack, with their versions where there are more: `MAV_SYSID (ArduCopter from 4.7) or SYSID_THISMAV (…)`.
+pub fn names_with_versions(autopilot: Autopilot, meaning: Meaning) -> String {
+    let names = names(autopilot, meaning);
+    let words = |name: &Name| match names.len() {
+        1 => name.name.to_owned(),
+        _ => format!("{} ({})", name.name, name.versions),
+    };
+    names.iter().map(words).collect::<Vec<_>>().join(" or ")
+}
+
 pub fn is_in_every_version(autopilot: Autopilot, meaning: Meaning) -> bool {
     let names = names(autopilot, meaning);
     names.len() > 1 || names.iter().any(|name| name.versions == ALL)
@@ -670,5 +680,10 @@ mod tests {
     fn all_names_of_a_meaning_are_those_of_both_stacks_with_the_newest_first() {
         assert_eq!(all_names(Meaning::ReturnAltitude), "RTL_ALT_M, RTL_ALT, RTL_RETURN_ALT");
         assert_eq!(all_names(Meaning::TelemetryDelay), "MAV_TELEM_DELAY, TELEM_DELAY");
+        assert_eq!(
+            names_with_versions(ArduPilot, Meaning::SystemId),
+            "MAV_SYSID (ArduCopter from 4.7) or SYSID_THISMAV (ArduCopter until 4.6)"
+        );
+        assert_eq!(names_with_versions(Px4, Meaning::SystemId), "MAV_SYS_ID");
     }
 }

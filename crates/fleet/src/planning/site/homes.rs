@@ -6,6 +6,7 @@ use crate::airspace::{Route, crossed_stations, shared_returns};
 use crate::planning::movement::Goal;
 use model::geo::Local;
 use model::ids::NodeName;
+use model::parameter_meaning::{Meaning, all_names};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Debug, Default)]
@@ -45,7 +46,8 @@ impl Site {
         let (first, more) = first_and_more(others)?;
         Some(format!(
             "{SHARED_RETURN} would bring it together with the vehicle of node {first}{more}: their ways home cross at one \
-             altitude; give each autopilot a return altitude of its own (RTL_ALT, RTL_RETURN_ALT), {:.0} m apart",
+             altitude; give each autopilot a return altitude of its own ({}), {:.0} m apart",
+            all_names(Meaning::ReturnAltitude),
             self.claims.rules().pitch().vertical.0.ceil()
         ))
     }
@@ -64,8 +66,8 @@ impl Site {
         };
         Some(format!(
             "{CROSSED_STATION} at {altitude:.0} m above home leads through {volume}the station of the vehicle of node {first}{more}, which is \
-             moved out of the way when it begins; give its autopilot a return altitude at which no station lies (RTL_ALT, RTL_ALT_M, \
-             RTL_RETURN_ALT)"
+             moved out of the way when it begins; give its autopilot a return altitude at which no station lies ({})",
+            all_names(Meaning::ReturnAltitude)
         ))
     }
 
@@ -290,7 +292,8 @@ impl Site {
             };
             let why = format!(
                 "has no route: its station lies {which} the place of the vehicle of node {other}, and {whose} autopilot would return through \
-                 both; move the station, or lower the return altitude of that autopilot (RTL_ALT, RTL_ALT_M, RTL_RETURN_ALT)"
+                 both; move the station, or lower the return altitude of that autopilot ({})",
+                all_names(Meaning::ReturnAltitude)
             );
             self.waiting.insert(node.clone(), why);
             goals.remove(&node);

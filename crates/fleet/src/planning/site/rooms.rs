@@ -13,6 +13,7 @@ use crate::safety::{LegPermit, NoLeg, may_fly};
 use model::geo::Local;
 use model::ids::NodeName;
 use model::lent::Room;
+use model::parameter_meaning::{Meaning, all_names};
 use model::report::{Activity, Report};
 use model::route_order::RouteOrder;
 use model::station::{Off, Station};
@@ -176,7 +177,8 @@ impl Site {
         if let Some(other) = climbs {
             return Err(format!(
                 "the vehicle of node {other} holds above or below it, and the autopilot of the lower would return through the other; move one \
-                 of the stations, or lower the return altitude of that autopilot (RTL_ALT, RTL_ALT_M, RTL_RETURN_ALT)"
+                 of the stations, or lower the return altitude of that autopilot ({})",
+                all_names(Meaning::ReturnAltitude)
             ));
         }
         match self.refused_return(node) {

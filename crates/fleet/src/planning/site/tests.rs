@@ -1149,6 +1149,12 @@ fn ways_home_that_cross_at_one_height_are_named_and_those_apart_are_not() {
             .is_some_and(|text| text.contains("the vehicle of node b: their ways home cross")),
         "{named:?}"
     );
+    assert!(
+        named
+            .as_ref()
+            .is_some_and(|text| text.contains("(RTL_ALT_M, RTL_ALT, RTL_RETURN_ALT)")),
+        "{named:?}"
+    );
     vehicles[1].desire = Desire::At(station(60.0, 60.0, 20.0));
     vehicles[0].desire = Desire::At(station(-60.0, 60.0, 20.0));
     update(&mut site, &vehicles, 1);

@@ -22,6 +22,12 @@ use testkit::wait_for;
 const SYSTEM: u32 = 255;
 const COMPONENT: u8 = 190;
 
+/// Parameters of ArduCopter from 4.6, their names before, and whether 0 and 1 have each other's meaning there.
+const UNTIL_4_5: &[(&str, &str, bool)] = &[
+    ("SIM_GPS1_ENABLE", "SIM_GPS_DISABLE", true),
+    ("GPS1_TYPE", "GPS_TYPE", false),
+];
+
 pub struct Pilot {
     line: Arc<Line>,
     stack: Stack,
@@ -205,8 +211,17 @@ impl Pilot {
         })
     }
 
-    /// For a float, or for ArduCopter; for others PX4 has a shell.
+    /// For a float, or for ArduCopter, under the name that its version has; for others PX4 has a shell.
     pub fn parameter(&self, name: &str, value: f32) -> anyhow::Result<()> {
+        match UNTIL_4_5.iter().find(|(now, ..)| *now == name) {
+            Some((_, before, inverted)) if self.read(name).is_err() => {
+                self.set(before, if *inverted { 1.0 - value } else { value })
+            }
+            _ => self.set(name, value),
+        }
+    }
+
+    fn set(&self, name: &str, value: f32) -> anyhow::Result<()> {
         let message = MavMessage::PARAM_SET(PARAM_SET_DATA {
             param_value: value,
             target_system: self.system,

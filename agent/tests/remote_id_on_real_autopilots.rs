@@ -98,9 +98,9 @@ fn gives(text: &'static str) -> impl Fn(&Report) -> bool {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes three minutes of real time"]
 async fn a_real_arducopter_that_enforces_remote_id_flies_once_it_was_sent_its_operator() {
-    let Ok(firmware) = Firmware::find(Stack::ArduPilot) else {
-        say("skipped: there is no ArduCopter; set SKEIN_ARDUCOPTER, see tests/README.md");
-        return;
+    let firmware = match Firmware::find(Stack::ArduPilot) {
+        Ok(firmware) => firmware,
+        Err(missing) => return say(&format!("skipped: {missing}")),
     };
     let settings = Settings::default()
         .parameter("DID_ENABLE", 1.0)

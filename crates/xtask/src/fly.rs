@@ -10,6 +10,7 @@ use matrix::Set;
 use testkit::Scratch;
 use testkit::autopilots::{Firmware, Stack};
 use testkit::control_plane::workspace_root;
+use testkit::prerequisites::Missing;
 
 use crate::generate::{cargo, cargo_as_for_tests};
 use crate::say;
@@ -36,6 +37,9 @@ pub struct Args {
     /// Writes the results into the table of docs/compatibility.md.
     #[arg(long, conflicts_with = "scenarios")]
     matrix: bool,
+    /// Flies mixed-fleet even where there are not four versions, some of them twice.
+    #[arg(long)]
+    repeat_versions: bool,
     /// How much faster than real time. A scenario with times on the real clock is flown no faster than it can be
     /// judged.
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10))]
@@ -73,10 +77,43 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let wanted = args
         .autopilot
         .map_or(Stack::ALL.to_vec(), |autopilot| vec![autopilot.into()]);
-    let (programs, is_one_missing) = programs(&wanted, args.program.as_deref());
-    if programs.is_empty() {
+    let found = programs(&wanted, args.program.as_deref());
+    if found.programs.is_empty() && !found.is_one_incomplete {
         return Ok(ExitCode::from(NO_AUTOPILOT));
     }
+    let (is_good, mut rows) = match found.programs.is_empty() {
+        true => (true, Vec::new()),
+        false => fly(args, &found.programs)?,
+    };
+    if args.matrix {
+        let today = today();
+        let row = |(stack, name, why): &(Stack, String, Missing)| {
+            matrix::row_of_unflown(*stack, name, set(args), &today, &why.to_string())
+        };
+        rows.extend(found.incomplete.iter().map(row));
+        let page = workspace_root().join("docs/compatibility.md");
+        let text = std::fs::read_to_string(&page).with_context(|| format!("cannot read {}", page.display()))?;
+        std::fs::write(&page, matrix::placed(&text, &rows, &wanted)?)
+            .with_context(|| format!("cannot write {}", page.display()))?;
+        say::note(&format!("wrote {} rows of {}", rows.len(), page.display()));
+    }
+    Ok(match (is_good && !found.is_one_incomplete, found.is_one_missing) {
+        (false, _) => ExitCode::FAILURE,
+        (true, true) => ExitCode::from(NO_AUTOPILOT),
+        (true, false) => ExitCode::SUCCESS,
+    })
+}
+
+fn set(args: &Args) -> Set {
+    if args.short { Set::Short } else { Set::Long }
+}
+
+fn today() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%d").to_string()
+}
+
+/// Flies each program. Returns whether all of it passed, and their rows of the table.
+fn fly(args: &Args, programs: &[Firmware]) -> anyhow::Result<(bool, Vec<String>)> {
     say::heading("building");
     // The profile of the tests, so that nothing is compiled twice.
     let mut build = cargo_as_for_tests("build");
@@ -92,8 +129,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             None
         }
     };
+    let faults = workspace_root().join("docs").join(matrix::FAULTS);
+    let faults = std::fs::read_to_string(&faults).with_context(|| format!("cannot read {}", faults.display()))?;
     let (mut is_good, mut rows) = (true, Vec::new());
-    for round in rounds(&programs) {
+    for round in rounds(programs) {
         let names: Vec<&str> = round.iter().map(|program| program.name()).collect();
         say::heading(&format!("flying {}", names.join(" and ")));
         let scratch = Scratch::new("skein-flown-")?;
@@ -111,23 +150,15 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let status = command.status().context("cannot start cargo")?;
         is_good &= status.success();
         let flown = matrix::read(&std::fs::read_to_string(&results).unwrap_or_default());
-        let set = if args.short { Set::Short } else { Set::Long };
-        let today = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
-        let row = |program: &&Firmware| matrix::row(program.stack(), program.name(), set, &today, &flown);
-        rows.extend(round.iter().filter_map(row));
+        let (set, today) = (set(args), today());
+        let row = |program: &&Firmware| {
+            let (stack, name) = (program.stack(), program.name());
+            let row = matrix::row(stack, name, set, &today, &flown, &faults);
+            row.unwrap_or_else(|| matrix::row_of_unflown(stack, name, set, &today, "no scenario came to its end"))
+        };
+        rows.extend(round.iter().map(row));
     }
-    if args.matrix {
-        let page = workspace_root().join("docs/compatibility.md");
-        let text = std::fs::read_to_string(&page).with_context(|| format!("cannot read {}", page.display()))?;
-        std::fs::write(&page, matrix::placed(&text, &rows)?)
-            .with_context(|| format!("cannot write {}", page.display()))?;
-        say::note(&format!("wrote {} rows of {}", rows.len(), page.display()));
-    }
-    Ok(match (is_good, is_one_missing) {
-        (false, _) => ExitCode::FAILURE,
-        (true, true) => ExitCode::from(NO_AUTOPILOT),
-        (true, false) => ExitCode::SUCCESS,
-    })
+    Ok((is_good, rows))
 }
 
 /// The program of the scenarios, with the arguments common to all rounds.
@@ -135,6 +166,7 @@ fn scenarios(args: &Args) -> anyhow::Result<std::process::Command> {
     let mut command = cargo();
     command.args(["test", "--quiet", "--workspace", "--test", "fly", "--", "--fly"]);
     command.envs(compile::as_clippy()?);
+    command.envs(args.repeat_versions.then_some(("SKEIN_FLY_REPEAT_VERSIONS", "1")));
     command
         .args(["--speedup", &args.speedup.to_string()])
         .args(args.short.then_some("--short"))
@@ -142,15 +174,28 @@ fn scenarios(args: &Args) -> anyhow::Result<std::process::Command> {
     Ok(command)
 }
 
-fn programs(stacks: &[Stack], named: Option<&str>) -> (Vec<Firmware>, bool) {
-    let (mut programs, mut is_one_missing) = (Vec::new(), false);
+#[derive(Default)]
+struct Programs {
+    programs: Vec<Firmware>,
+    /// Stack, folder or variable, and what is missing; whatever `--program` says.
+    incomplete: Vec<(Stack, String, Missing)>,
+    /// Of those that were asked for.
+    is_one_incomplete: bool,
+    is_one_missing: bool,
+}
+
+fn programs(stacks: &[Stack], named: Option<&str>) -> Programs {
+    let mut all = Programs::default();
+    let is_named = |name: &str| named.is_none_or(|part| name.contains(part));
     for stack in stacks {
         let found = Firmware::all(*stack);
-        for incomplete in found.incomplete {
-            say::error(&incomplete.to_string());
+        for (name, missing) in found.incomplete {
+            say::error(&format!("{name} is not flown: {missing}"));
+            all.is_one_incomplete |= is_named(&name);
+            all.incomplete.push((*stack, name, missing));
         }
-        let is_named = |program: &Firmware| named.is_none_or(|part| program.name().contains(part));
-        let own: Vec<Firmware> = found.programs.into_iter().filter(is_named).collect();
+        let own = found.programs.into_iter();
+        let own: Vec<Firmware> = own.filter(|program| is_named(program.name())).collect();
         for program in &own {
             say::note(&format!("found {}: {}", program.name(), program.place().display()));
         }
@@ -159,18 +204,18 @@ fn programs(stacks: &[Stack], named: Option<&str>) -> (Vec<Firmware>, bool) {
             && let Err(missing) = Firmware::find(*stack)
         {
             say::error(&missing.to_string());
-            is_one_missing = true;
+            all.is_one_missing = true;
         }
-        programs.extend(own);
+        all.programs.extend(own);
     }
-    if programs.is_empty()
+    if all.programs.is_empty()
         && let Some(part) = named
     {
         say::error(&format!(
             "no autopilot has {part:?} in its name; leave --program out to fly all"
         ));
     }
-    (programs, is_one_missing)
+    all
 }
 
 /// Rounds of programs that fly at the same time, at most one of each stack: each has half of a small machine.

@@ -82,7 +82,15 @@ pub struct Field {
     metrics_port: u16,
 }
 
-fn each_version() -> anyhow::Result<Vec<Firmware>> {
+/// Set by `cargo xtask fly --repeat-versions`.
+const REPEAT_VERSIONS: &str = "SKEIN_FLY_REPEAT_VERSIONS";
+
+pub fn may_repeat_versions() -> bool {
+    std::env::var_os(REPEAT_VERSIONS).is_some()
+}
+
+/// The newest first, both stacks in turn.
+fn each_version(wanted: usize) -> anyhow::Result<Vec<Firmware>> {
     let [copters, px4] = Stack::ALL.map(|stack| {
         let mut all = Firmware::all(stack).programs;
         all.reverse();
@@ -93,8 +101,15 @@ fn each_version() -> anyhow::Result<Vec<Firmware>> {
         "it needs an ArduCopter and a PX4 in ~/.cache/skein/autopilots, best two versions of each"
     );
     let count = copters.len().max(px4.len());
-    let turn = |number: usize| [copters[number % copters.len()].clone(), px4[number % px4.len()].clone()];
-    Ok((0..count).flat_map(turn).collect())
+    let turn = |number: usize| [copters.get(number).cloned(), px4.get(number).cloned()];
+    let all: Vec<Firmware> = (0..count).flat_map(turn).flatten().collect();
+    ensure!(
+        all.len() >= wanted || may_repeat_versions(),
+        "it needs {wanted} programs of different versions, and found {} ({}); put more into ~/.cache/skein/autopilots, or say --repeat-versions",
+        all.len(),
+        all.iter().map(Firmware::name).collect::<Vec<_>>().join(", ")
+    );
+    Ok(all)
 }
 
 impl Field {
@@ -118,7 +133,7 @@ impl Field {
         let other = field.setup.mixed.then(|| Firmware::find(firmware.stack().other()));
         let other = other.transpose()?;
         let versions = match field.setup.versions {
-            true => each_version()?,
+            true => each_version(field.setup.vehicles)?,
             false => Vec::new(),
         };
         for (number, node) in NODES.into_iter().take(field.setup.vehicles).enumerate() {

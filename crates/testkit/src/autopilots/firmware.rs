@@ -57,7 +57,8 @@ pub struct Firmware {
 #[derive(Debug, Default)]
 pub struct Found {
     pub programs: Vec<Firmware>,
-    pub incomplete: Vec<Missing>,
+    /// By folder or variable: programs without a part that they need.
+    pub incomplete: Vec<(String, Missing)>,
 }
 
 impl Found {
@@ -106,11 +107,17 @@ impl Firmware {
 
     pub fn all(stack: Stack) -> Found {
         let mut found = Self::in_cache(stack);
-        if let Ok(usual) = Self::find(stack) {
-            let same = |other: &Self| same_file(&other.program, &usual.program);
-            if !found.programs.iter().any(same) {
-                found.programs.insert(0, usual);
+        match Self::find(stack) {
+            Ok(usual) => {
+                let same = |other: &Self| same_file(&other.program, &usual.program);
+                if !found.programs.iter().any(same) {
+                    found.programs.insert(0, usual);
+                }
             }
+            Err(missing) if std::env::var_os(stack.variable()).is_some() => {
+                found.incomplete.push((stack.variable().to_owned(), missing));
+            }
+            Err(_) => {}
         }
         found
     }
@@ -131,7 +138,7 @@ impl Firmware {
             }
             match Self::at(stack, &name, &place) {
                 Ok(firmware) => found.programs.push(firmware),
-                Err(missing) => found.incomplete.push(missing),
+                Err(missing) => found.incomplete.push((name.into_owned(), missing)),
             }
         }
         found
@@ -292,7 +299,10 @@ mod tests {
         let of = |stack| {
             let found = Firmware::in_folders_of(scratch.path(), stack);
             let names = found.programs.iter().map(|one| one.name().to_owned());
-            let incomplete = found.incomplete.iter().map(ToString::to_string);
+            let incomplete = found
+                .incomplete
+                .iter()
+                .map(|(name, missing)| format!("{name}: {missing}"));
             (names.collect::<Vec<_>>(), incomplete.collect::<Vec<_>>())
         };
         let (copters, incomplete) = of(Stack::ArduPilot);
@@ -302,7 +312,9 @@ mod tests {
         assert_eq!(played, [Some("copter-4.8"), Some("copter-4.6"), Some("copter-4.8")]);
         assert_eq!(found.newest().unwrap().name(), "copter-4.10.1");
         assert!(
-            incomplete.len() == 1 && incomplete[0].contains("copter-4.6/arducopter"),
+            incomplete.len() == 1
+                && incomplete[0].starts_with("copter-4.6: ")
+                && incomplete[0].contains("copter-4.6/arducopter"),
             "{incomplete:?}"
         );
         let (px4, incomplete) = of(Stack::Px4);

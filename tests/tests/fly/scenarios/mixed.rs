@@ -1,5 +1,6 @@
 //! One fleet of several versions of both autopilots.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
@@ -10,7 +11,7 @@ use super::formations::{nearest, wait_flying};
 use super::gate::swarm;
 use super::missions::{apply as apply_mission, corners, wait_for};
 use super::stations::place;
-use crate::field::{Field, NODES, SWARM, Setup};
+use crate::field::{Field, NODES, SWARM, Setup, may_repeat_versions};
 use crate::figures::Figures;
 use crate::objects::{condition, is};
 use crate::scenario::Scenario;
@@ -18,7 +19,7 @@ use skein_tests::wire::now;
 
 pub const ALL: &[Scenario] = &[Scenario::new(
     "mixed-fleet",
-    "four vehicles, each of another version of an autopilot as far as there are: one profile by meaning, a Geofence, a formation, a shared survey",
+    "four vehicles, each of another version of an autopilot: one profile by meaning, a Geofence, a formation, a shared survey",
     fleet,
 )
 .with(|_| Setup {
@@ -118,12 +119,19 @@ fn fleet(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     let object = wait_for(field, "field", "Complete", 600)?;
     ensure!(object["status"]["failures"] == 0, "{}", object["status"]);
     figures.took("a survey flown by four", since, now());
+    let mut builds = BTreeSet::new();
     for node in &NODES[..4] {
         let arms = field.record(node).arms()?;
         ensure!(arms == 2, "{node} armed {arms} times");
         let build = field.record(node).build().context("it reports no version")?;
         figures.note(format!("{node} {}", build.0));
+        builds.insert((field.vehicle(node).autopilot.stack(), build));
     }
+    ensure!(
+        builds.len() == 4 || may_repeat_versions(),
+        "only {} of the four are of different versions: {builds:?}",
+        builds.len()
+    );
     wait_flying(field, 0)?;
     nearest(field, figures, began)
 }

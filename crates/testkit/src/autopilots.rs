@@ -264,6 +264,7 @@ impl Autopilot {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
 
     #[test]
     fn an_autopilot_boots_keeps_parameters_over_a_power_cut_and_ends_with_its_handle() -> anyhow::Result<()> {
@@ -271,7 +272,8 @@ mod tests {
             let firmware = match Firmware::find(stack) {
                 Ok(firmware) => firmware,
                 Err(missing) => {
-                    eprintln!("skipped: {missing}");
+                    // Past the capture of the test harness.
+                    writeln!(std::io::stderr(), "skipped: {missing}")?;
                     continue;
                 }
             };

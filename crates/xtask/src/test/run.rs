@@ -23,6 +23,9 @@ const LONG: u32 = 20;
 /// Time for which the load is measured before the machine counts as calm.
 const LOOKED_AT: Duration = Duration::from_secs(4);
 
+/// Characters of what a test says that it lacks.
+const LONGEST_LACK: usize = 100;
+
 /// Percent of their time that the cores of a calm machine are busy at most.
 const CALM_PERCENT: u64 = 85;
 
@@ -56,6 +59,8 @@ struct Ended {
     took: Duration,
     cpu: Duration,
     count: Count,
+    /// What was missing for each part of it that was skipped.
+    lacked: Vec<String>,
     /// Set for a failed program.
     output: Option<String>,
 }
@@ -174,8 +179,9 @@ impl Running {
 
 impl Ended {
     fn of(one: &Running, success: bool) -> Self {
-        let output = one.process.stdout();
+        let (output, errors) = (one.process.stdout(), one.process.stderr());
         let count = count(&output);
+        let lacked = [&output, &errors].into_iter().flat_map(|text| lacked(text)).collect();
         // A part has not passed if a test of it has no result.
         let named = one.unit.args.iter().skip_while(|arg| *arg != "--exact").skip(1).count();
         let ran = usize::try_from(count.passed + count.failed + count.ignored).unwrap_or(usize::MAX);
@@ -185,7 +191,8 @@ impl Ended {
             took: one.since.elapsed(),
             cpu: one.cpu,
             count,
-            output: failed.then(|| output + &one.process.stderr()),
+            lacked,
+            output: failed.then(|| output + &errors),
         }
     }
 
@@ -195,9 +202,37 @@ impl Ended {
             took: Duration::ZERO,
             cpu: Duration::ZERO,
             count: Count::default(),
+            lacked: Vec::new(),
             output: Some("not run: what it needs could not be set up; see above\n".to_owned()),
         }
     }
+}
+
+/// What was missing, for each line by which a test says that it skipped something: `ArduCopter` of `skipped: ArduCopter is missing: …`.
+fn lacked(output: &str) -> impl Iterator<Item = String> {
+    output.lines().filter_map(|line| {
+        let behind = || Some(line.split_once("... skipped: ")?.1);
+        let why = line.strip_prefix("skipped: ").or_else(behind)?;
+        let what = match why.split_once(" is missing") {
+            Some((before, _)) => before.rsplit(". ").next().unwrap_or(before),
+            None => why,
+        };
+        Some(what.trim().chars().take(LONGEST_LACK).collect())
+    })
+}
+
+/// The line of the summary about what tests skipped; `None`: nothing.
+fn skipped(ended: &[Ended]) -> Option<String> {
+    let mut times: BTreeMap<&str, u32> = BTreeMap::new();
+    for what in ended.iter().flat_map(|one| &one.lacked) {
+        *times.entry(what).or_default() += 1;
+    }
+    let each: Vec<String> = times.iter().map(|(what, times)| format!("{what} ({times})")).collect();
+    let count: u32 = times.values().sum();
+    (count > 0).then(|| {
+        let each = each.join(", ");
+        format!("skipped {count} times, as something is missing here: {each}; the outputs say how to get it")
+    })
 }
 
 /// From libtest's closing lines, else the lines of the tests themselves.
@@ -324,6 +359,9 @@ fn account(ended: &[Ended], took: Duration, logs: &Path) -> anyhow::Result<()> {
         say::duration(took),
         logs.display()
     ));
+    if let Some(skipped) = skipped(ended) {
+        say::note(&skipped);
+    }
     say::line(&format!(
         "{} passed, {} failed, {} skipped",
         total.passed, total.failed, total.ignored
@@ -422,6 +460,31 @@ mod tests {
             }
         );
         assert_eq!(count(""), Count::default());
+    }
+
+    #[test]
+    fn what_tests_skipped_is_counted_by_what_is_missing() {
+        let output = "running 2 tests\n\
+             skipped: ArduCopter is missing: it is flown by the tests (looked for x). Get it: download it\n\
+             test a ... skipped: ArduCopter is missing: it is flown. Get it: there\n\
+             skipped: 4 scenarios with px4. PX4 is missing: it is flown. Get it: there\n\
+             skipped: missing here: ip, tc\n\
+             4 flown, 0 fall short, 4 skipped\n";
+        let all: Vec<String> = lacked(output).collect();
+        assert_eq!(all, ["ArduCopter", "ArduCopter", "PX4", "missing here: ip, tc"]);
+        let ended = |lacked| Ended {
+            label: String::new(),
+            took: Duration::ZERO,
+            cpu: Duration::ZERO,
+            count: Count::default(),
+            lacked,
+            output: None,
+        };
+        assert_eq!(
+            skipped(&[ended(all), ended(Vec::new())]).unwrap(),
+            "skipped 4 times, as something is missing here: ArduCopter (2), PX4 (1), missing here: ip, tc (1); the outputs say how to get it"
+        );
+        assert_eq!(skipped(&[ended(Vec::new())]), None);
     }
 
     #[test]

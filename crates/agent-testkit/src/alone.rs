@@ -26,6 +26,7 @@ pub fn receive(pilot: &mut Pilot, message: MavMessage, at: Moment) {
         header,
         message,
         at: tokio::time::Instant::now(),
+        unchecked_signature: false,
     };
     pilot.receive(&LinkEvent::Frame(Box::new(frame)), at, 0.0);
 }

@@ -330,6 +330,8 @@ pub struct Vehicle {
     pub our_plan: OurPlan,
     /// Whether a program may fly it in [`OFFBOARD`]; known to the agent, not to the autopilot.
     pub lent: bool,
+    /// The autopilot signs what it sends and answers nothing of ours, which is not signed; known to the agent.
+    pub takes_only_signed: bool,
     /// When messages last showed two vehicles with its system id on its line.
     pub id_shared_at: Option<Moment>,
 }

@@ -32,6 +32,7 @@ impl Pilot {
         }
         let mut reasons: Vec<ArmingReason> = self.unsaved.iter().cloned().collect();
         reasons.extend(of_link);
+        reasons.extend(self.start_reason(now));
         reasons.extend(self.remote_id_reasons(now));
         let uid = self.state.fence.held.as_ref().map(|held| &held.uid);
         reasons.extend(self.stands_down(uid, now));
@@ -87,6 +88,13 @@ impl Pilot {
         }));
         reasons.extend(self.plan_missing(now));
         reasons
+    }
+
+    /// `None` where the autopilot itself says what is missing.
+    fn start_reason(&self, now: Moment) -> Option<ArmingReason> {
+        let starts = self.vehicle.is_starting(now) && self.vehicle.reasons.is_empty();
+        let text = "the autopilot starts: by its HEARTBEAT (system_status) it is not to be armed yet";
+        starts.then(|| unreported(text, self.link_up.unwrap_or(now), now))
     }
 
     /// How long ago somebody else flew the vehicle while it served no Drone, until it is offered again.

@@ -1,7 +1,7 @@
 //! An autopilot that signs what it sends, where the agent has no key.
 //!
-//! Signed messages alone prove nothing: ArduPilot on its first port, and PX4 before 1.18 as MAV_SIGN_CFG says, sign and take what is not
-//! signed all the same. PX4 1.18 with a key ignores every unsigned command. So silence is the proof.
+//! PX4 1.18 with a key ignores every unsigned command. Signed messages alone do not prove it: others, such as PX4 before 1.18 by MAV_SIGN_CFG,
+//! sign on links on which they take what is not signed. So silence is the proof.
 
 use super::Pilot;
 use fleet::flight::memory::Outcome;

@@ -263,6 +263,8 @@ impl Normalizer {
             MavState::MAV_STATE_CRITICAL => SystemState::Critical,
             MavState::MAV_STATE_EMERGENCY => SystemState::Emergency,
             MavState::MAV_STATE_FLIGHT_TERMINATION => SystemState::Terminated,
+            MavState::MAV_STATE_BOOT => SystemState::Starting,
+            MavState::MAV_STATE_UNINIT if autopilot == Autopilot::Px4 => SystemState::Starting,
             _ => SystemState::Normal,
         };
         vehicle.state = Some(Sighting::new(state, now));

@@ -73,6 +73,7 @@ mod reporting;
 mod rules;
 mod shared_id;
 mod stand_down;
+mod unsigned;
 
 /// 1 Hz by convention.
 const HEARTBEAT_EVERY: Duration = Duration::from_secs(1);
@@ -91,6 +92,7 @@ pub struct Pilot {
     state: State,
     discovery: Discovery,
     shared_id: SharedId,
+    unsigned: unsigned::Unsigned,
     normalizer: Normalizer,
     streams: Streams,
     home_asked: Option<Moment>,
@@ -177,6 +179,7 @@ impl Pilot {
             state,
             discovery: Discovery::staying_with(only),
             shared_id: SharedId::default(),
+            unsigned: unsigned::Unsigned::default(),
             normalizer: Normalizer::default().flying_from(home_before),
             streams: Streams::default(),
             home_asked: None,
@@ -263,6 +266,7 @@ impl Pilot {
         match event {
             LinkEvent::Up => {
                 (self.link_up, self.link_fault) = (Some(now), None);
+                self.unsigned = unsigned::Unsigned::default();
                 self.discovery.link_opened();
             }
             LinkEvent::Down(why) => {
@@ -320,6 +324,7 @@ impl Pilot {
         self.vehicle.id_shared_at = self.shared_id.noticed().map(|(_, at)| at);
         if let (MavMessage::HEARTBEAT(_), Some(beat)) = (&frame.message, &self.vehicle.heartbeat) {
             self.kills.beat(beat.value.armed);
+            self.beat_signed(frame.unchecked_signature, now);
         }
         for text in heard.texts {
             self.memory.received(&text, now);
@@ -338,6 +343,7 @@ impl Pilot {
             self.descriptions.rebooted(now);
             self.board.rebooted();
             self.keeper.read_again();
+            self.unsigned = unsigned::Unsigned::default();
             self.end(&Outcome::NoAnswer, now, jitter);
         }
         self.streams.received(&frame.message, now);
@@ -372,6 +378,7 @@ impl Pilot {
             {
                 self.memory.in_progress(kind, now);
             }
+            self.answer_to_unsigned(ack, us);
             self.kills.acknowledged(ack, now);
             let progress = self.outstanding.as_mut().map(|o| o.acknowledged(ack, now));
             self.progress(progress, now, jitter);
@@ -805,7 +812,10 @@ impl Pilot {
         match progress {
             None | Some(Progress::Waiting) => {}
             Some(Progress::Send(message)) => self.to_send = Some(*message),
-            Some(Progress::Ended(outcome)) => self.end(&outcome, now, jitter),
+            Some(Progress::Ended(outcome)) => {
+                self.unsigned_ended(&outcome);
+                self.end(&outcome, now, jitter);
+            }
         }
     }
 
@@ -864,6 +874,7 @@ impl Pilot {
 
     fn observe(&mut self, now: Moment) {
         self.know_lent();
+        self.know_unsigned();
         self.memory.observe(&self.vehicle, now);
         // What another airframe does says nothing of the Drone's flight.
         let airframe = self.airframe();

@@ -1316,6 +1316,7 @@ fn what_is_heard_instead_of_the_autopilot_is_reported_while_that_is_silent() {
             },
             message: MavMessage::HEARTBEAT(heartbeat),
             at: tokio::time::Instant::now(),
+            unchecked_signature: false,
         };
         pilot.receive(&LinkEvent::Frame(Box::new(frame)), at(s), 0.0);
         pilot.report(at(s)).link_fault

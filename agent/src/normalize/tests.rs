@@ -502,3 +502,23 @@ fn sys_status_does_not_count_where_its_battery_drives_no_motors() {
     n.receive(&mut v, &ready(true), at(0));
     assert_eq!(v.battery, None);
 }
+
+#[test]
+fn a_px4_that_reports_no_state_yet_is_not_ready_whatever_its_checks_say() {
+    for (autopilot, state, is_ready) in [
+        (Autopilot::Px4, MavState::MAV_STATE_UNINIT, false),
+        (Autopilot::Px4, MavState::MAV_STATE_STANDBY, true),
+        (Autopilot::ArduPilot, MavState::MAV_STATE_BOOT, false),
+        (Autopilot::ArduPilot, MavState::MAV_STATE_UNINIT, true),
+    ] {
+        let (mut n, mut v) = (Normalizer::default(), vehicle(autopilot));
+        let beat = MavMessage::HEARTBEAT(HEARTBEAT_DATA {
+            system_status: state,
+            ..HEARTBEAT_DATA::default()
+        });
+        n.receive(&mut v, &beat, at(0));
+        n.receive(&mut v, &ready(true), at(0));
+        assert_eq!(v.ready(at(1)), Some(is_ready), "{autopilot:?}, {state:?}");
+        assert_eq!(v.is_starting(at(1)), !is_ready);
+    }
+}

@@ -26,12 +26,13 @@ impl Pilot {
     /// Reasons of ours: its autopilot might arm.
     fn own_reasons(&self, truth: FlightTruth, now: Moment) -> Vec<ArmingReason> {
         // Which of the two is on the ground is not known then.
-        let shared = self.shared_id_reason(now);
+        let of_link = self.shared_id_reason(now).into_iter().chain(self.unsigned_reason());
         if truth != FlightTruth::Disarmed {
-            return shared.into_iter().collect();
+            return of_link.collect();
         }
         let mut reasons: Vec<ArmingReason> = self.unsaved.iter().cloned().collect();
-        reasons.extend(shared);
+        reasons.extend(of_link);
+        reasons.extend(self.start_reason(now));
         reasons.extend(self.remote_id_reasons(now));
         let uid = self.state.fence.held.as_ref().map(|held| &held.uid);
         reasons.extend(self.stands_down(uid, now));
@@ -89,6 +90,13 @@ impl Pilot {
         reasons
     }
 
+    /// `None` where the autopilot itself says what is missing.
+    fn start_reason(&self, now: Moment) -> Option<ArmingReason> {
+        let starts = self.vehicle.is_starting(now) && self.vehicle.reasons.is_empty();
+        let text = "the autopilot starts: by its HEARTBEAT (system_status) it is not to be armed yet";
+        starts.then(|| unreported(text, self.link_up.unwrap_or(now), now))
+    }
+
     /// How long ago somebody else flew the vehicle while it served no Drone, until it is offered again.
     pub(super) fn others_flew(&self, now: Moment) -> Option<Duration> {
         self.memory.since_others_flew(now).filter(|ago| *ago < self.rest.quiet)
@@ -112,7 +120,8 @@ impl Pilot {
 
     /// Findings that a person should mend, also where it prevents nothing.
     fn warnings(&self, now: Moment) -> Vec<String> {
-        let shared = self.shared_id_reason(now).map(|reason| reason.text);
+        let of_link = self.shared_id_reason(now).into_iter().chain(self.unsigned_reason());
+        let of_link = of_link.map(|reason| reason.text);
         let found = match self.preflight_policy() {
             Preflight::Ignore => None,
             Preflight::Warn | Preflight::Refuse => {
@@ -120,7 +129,7 @@ impl Pilot {
                 Some(problems.chain(self.doubts.findings()))
             }
         };
-        shared.into_iter().chain(found.into_iter().flatten().cloned()).collect()
+        of_link.chain(found.into_iter().flatten().cloned()).collect()
     }
 
     fn route_state(&self) -> RouteState {
@@ -159,7 +168,8 @@ impl Pilot {
         let beat = vehicle.heartbeat.as_ref().and_then(|h| h.fresh(now, TRUTH_STALE_AFTER));
         let own_reasons = self.own_reasons(truth, now);
         let refused = self.arm_refused(truth, now);
-        let ready = vehicle.ready(now);
+        // Where it takes no request it may not report its checks.
+        let ready = vehicle.ready(now).or(vehicle.takes_only_signed.then_some(false));
         let words = match &refused {
             Some(words) if ready == Some(true) => words.clone(),
             Some(_) | None => vehicle.reasons.clone(),

@@ -308,21 +308,12 @@ impl Keeper {
     }
 
     pub fn text(&mut self, text: &str) {
-        const OF_MISSIONS: [&str; 7] = [
-            "ission rejected",
-            "Geofence requires",
-            "waypoint",
-            "Waypoint",
-            "MISSION_ITEM",
-            "mission item",
-            "Mission item",
-        ];
         // On another link than ours nothing else is heard of it.
         if text.contains("mission changed") {
             self.doubt("the autopilot says that its mission was changed");
         }
         let awaited = self.refused_at.is_some() || self.transfer.is_some() || self.uploaded_at.is_some();
-        if !OF_MISSIONS.iter().any(|words| text.contains(words)) {
+        if !refuses_a_mission(text) {
             return;
         }
         if awaited {
@@ -331,6 +322,54 @@ impl Keeper {
         } else if let Some(refusal) = self.refusal.as_mut().filter(|words| words.ends_with(WORDLESS)) {
             // On a slow link descriptions of events come late.
             *refusal = format!("{NOT_FLOWN}: {}", text.trim());
+        }
+    }
+}
+
+/// Whether an autopilot's text may say why it does not take a mission. PX4 from 1.18 gives more reasons than before.
+fn refuses_a_mission(text: &str) -> bool {
+    const PLAIN: [&str; 5] = [
+        "mission rejected",
+        "geofence requires",
+        "waypoint",
+        "mission_item",
+        "mission item",
+    ];
+    const REFUSED: [&str; 6] = [
+        "reject",
+        "refuse",
+        "invalid",
+        "not valid",
+        "unsupported",
+        "not supported",
+    ];
+    let text = text.to_lowercase();
+    let has = |words: &[&str]| words.iter().any(|words| text.contains(words));
+    has(&PLAIN) || (text.contains("mission") && has(&REFUSED))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_mission_has_the_autopilots_words_and_no_others() {
+        for text in [
+            "Mission rejected: landing without approach",
+            "Geofence requires valid home position",
+            "Distance between waypoints too far",
+            "Invalid mission: no room for it",
+            "MISSION upload rejected, command not supported",
+        ] {
+            assert!(refuses_a_mission(text), "{text}");
+        }
+        for text in [
+            "Mission changed",
+            "New mission received",
+            "Takeoff detected",
+            "Preflight Fail: compass",
+        ] {
+            assert!(!refuses_a_mission(text), "{text}");
         }
     }
 }

@@ -31,7 +31,7 @@ impl Default for Ours {
     }
 }
 
-pub(super) const READ: [Meaning; 17] = [
+pub(super) const READ: [Meaning; 18] = [
     Meaning::GroundStationLossAction,
     Meaning::LowBatteryAction,
     Meaning::GroundStationLossTime,
@@ -49,6 +49,7 @@ pub(super) const READ: [Meaning; 17] = [
     Meaning::CriticalBatteryAction,
     Meaning::RemoteControlLossAction,
     Meaning::FenceAction,
+    Meaning::RemoteIdAction,
 ];
 
 #[derive(Clone, Copy, Debug)]
@@ -245,6 +246,7 @@ pub(super) fn judge(autopilot: Autopilot, ours: Ours, known: impl Fn(Meaning) ->
             Meaning::GroundStationLossExceptions if waits_for_station => excepted(autopilot, stored),
             Meaning::ReturnAltitude => implausible(autopilot, stored),
             Meaning::WaypointRadius => wide(stored),
+            Meaning::RemoteIdAction => acts_on_remote_id(stored),
             _ => match unexpected(autopilot, meaning) {
                 Some(action) => action.finding(stored),
                 None => of_return(meaning, stored),
@@ -344,6 +346,18 @@ fn wide(stored: Stored) -> Option<String> {
             "{}: it leaves its way that far from a place, and {WIDEST_RADIUS_M} m are kept clear of others; set it to {} or less",
             stored.words(),
             stored.set_to(WIDEST_RADIUS_M)
+        )
+    })
+}
+
+/// The lowest COM_ARM_ODID that PX4 from 1.18 takes for a failsafe in flight.
+const REMOTE_ID_IN_FLIGHT: f64 = 3.0;
+
+fn acts_on_remote_id(stored: Stored) -> Option<String> {
+    (stored.number >= REMOTE_ID_IN_FLIGHT).then(|| {
+        format!(
+            "{}: PX4 from 1.18 ends a flight by itself when its Remote ID fails in the air; set it to 2 (checked before arming)",
+            stored.words()
         )
     })
 }

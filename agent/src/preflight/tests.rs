@@ -74,7 +74,7 @@ const NEW: [(&str, f32); 15] = [
     ("FS_THR_ENABLE", 1.0),
     ("FENCE_ACTION", 1.0),
 ];
-const PX4: [(&str, f32); 10] = [
+const PX4: [(&str, f32); 11] = [
     ("NAV_DLL_ACT", 3.0),
     ("COM_LOW_BAT_ACT", 3.0),
     ("COM_DL_LOSS_T", 10.0),
@@ -85,6 +85,7 @@ const PX4: [(&str, f32); 10] = [
     ("NAV_ACC_RAD", 2.0),
     ("NAV_RCL_ACT", 2.0),
     ("GF_ACTION", 2.0),
+    ("COM_ARM_ODID", 2.0),
 ];
 
 /// A parameter as the stack sends it; whole numbers of PX4 are integers here, but for its lengths.
@@ -649,4 +650,19 @@ fn parameters_of_others_and_broken_names_change_nothing() {
     broken.param_id = [0xFF; 16].into();
     reader.receive(Autopilot::Px4, &broken, at(0));
     assert!(!reader.findings().complete);
+}
+
+#[test]
+fn a_px4_that_acts_on_its_remote_id_in_flight_is_a_finding() {
+    for (value, is_found) in [(0.0, false), (2.0, false), (3.0, true), (4.0, true)] {
+        let found = problems(Autopilot::Px4, &PX4, &[("COM_ARM_ODID", value)]);
+        let named = found
+            .iter()
+            .any(|line| line.contains("when its Remote ID fails in the air"));
+        assert_eq!(
+            (named, found.len()),
+            (is_found, usize::from(is_found)),
+            "{value}: {found:?}"
+        );
+    }
 }

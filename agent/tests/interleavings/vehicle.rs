@@ -3,7 +3,7 @@
 use link::dialect::{
     BATTERY_STATUS_DATA, COMMAND_ACK_DATA, EXTENDED_SYS_STATE_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA,
     HOME_POSITION_DATA, MavAutopilot, MavBatteryChargeState, MavCmd, MavLandedState, MavMessage, MavModeFlag,
-    MavResult, MavSysStatusSensor, MavType, SYS_STATUS_DATA,
+    MavResult, MavState, MavSysStatusSensor, MavType, SYS_STATUS_DATA,
 };
 
 pub const SYSTEM: u8 = 7;
@@ -175,8 +175,8 @@ impl Vehicle {
                     Kind::Px4 => MavAutopilot::MAV_AUTOPILOT_PX4,
                 },
                 base_mode,
+                system_status: MavState::MAV_STATE_STANDBY,
                 mavlink_version: 3,
-                ..HEARTBEAT_DATA::default()
             }),
             MavMessage::EXTENDED_SYS_STATE(EXTENDED_SYS_STATE_DATA {
                 landed_state: match (self.in_air, self.mode) {

@@ -238,6 +238,7 @@ impl World {
             },
             message,
             at: tokio::time::Instant::now(),
+            unchecked_signature: false,
         };
         let jitter = self.rng.random();
         self.pilot

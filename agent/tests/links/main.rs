@@ -7,8 +7,10 @@ mod home;
 mod stopped;
 mod world;
 
-use link::dialect::MavCmd;
+use agent_testkit::line::Line;
+use link::dialect::{MavCmd, MavMessage};
 use model::assignment::Preflight;
+use model::report::Activity;
 use model::vehicle::FlightTruth;
 use sitl::model::{Autopilot, Port};
 use world::{RTL_ARDUPILOT, RTL_PX4, World};
@@ -121,5 +123,48 @@ fn what_preflight_found_is_found_again_by_an_agent_that_was_restarted_in_flight(
             w.pilot.report(w.now()).warnings == warnings
         });
         assert!(matches!(world.truth(), FlightTruth::Airborne(_)));
+    }
+}
+
+fn names_the_key(line: &Line) -> bool {
+    let report = line.pilot.report(line.now());
+    let named = report
+        .reasons
+        .iter()
+        .any(|reason| reason.text.contains("--signing-key"));
+    named && report.ready == Some(false)
+}
+
+#[test]
+fn an_autopilot_that_takes_only_signed_commands_is_not_armed_and_says_what_it_needs_until_it_answers() {
+    let mut world = World::new(Autopilot::Px4, |_| {});
+    world.signs = true;
+    world.takes_only_signed = true;
+    world.pass(5);
+    world.order_again();
+    world.until("it names the key", 30, names_the_key);
+    for second in 0..60 {
+        world.pass(1);
+        assert!(names_the_key(&world), "after {second} s");
+    }
+    let arms = |message: &MavMessage| match message {
+        MavMessage::COMMAND_LONG(m) => m.command == MavCmd::MAV_CMD_COMPONENT_ARM_DISARM,
+        _ => false,
+    };
+    assert!(!world.wrote.iter().any(|(_, message)| arms(message)));
+    world.takes_only_signed = false;
+    world.until("it holds", 300, |w| {
+        w.pilot.report(w.now()).activity == Activity::Holding
+    });
+    assert!(!names_the_key(&world));
+}
+
+#[test]
+fn an_autopilot_that_signs_and_takes_unsigned_commands_flies_without_a_key() {
+    for autopilot in [Autopilot::ArduPilot, Autopilot::Px4] {
+        let mut world = World::new(autopilot, |_| {});
+        world.signs = true;
+        world.fly();
+        assert!(!names_the_key(&world), "{autopilot:?}");
     }
 }

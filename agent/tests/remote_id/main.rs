@@ -94,6 +94,7 @@ fn transmits(line: &mut Line, error: Option<&str>) {
         },
         message: MavMessage::OPEN_DRONE_ID_ARM_STATUS(status),
         at: tokio::time::Instant::now(),
+        unchecked_signature: false,
     };
     let now = line.now();
     line.pilot.receive(&LinkEvent::Frame(Box::new(frame)), now, 0.5);

@@ -3,7 +3,7 @@
 use agent::outgoing::{Outgoing, Written};
 use agent::pilot::Pilot;
 use agent::state_file::State;
-use link::dialect::{HEARTBEAT_DATA, MavAutopilot, MavCmd, MavMessage, MavModeFlag, MavType};
+use link::dialect::{HEARTBEAT_DATA, MavAutopilot, MavCmd, MavMessage, MavModeFlag, MavState, MavType};
 use link::{Frame, LinkEvent};
 use mavlink::MavHeader;
 use model::assignment::Order;
@@ -26,6 +26,7 @@ pub fn receive(pilot: &mut Pilot, message: MavMessage, at: Moment) {
         header,
         message,
         at: tokio::time::Instant::now(),
+        unchecked_signature: false,
     };
     pilot.receive(&LinkEvent::Frame(Box::new(frame)), at, 0.0);
 }
@@ -37,8 +38,8 @@ pub fn beat(autopilot: MavAutopilot, custom_mode: u32, armed: MavModeFlag) -> HE
         mavtype: MavType::MAV_TYPE_QUADROTOR,
         autopilot,
         base_mode: MavModeFlag::MAV_MODE_FLAG_CUSTOM_MODE_ENABLED | armed,
+        system_status: MavState::MAV_STATE_STANDBY,
         mavlink_version: 3,
-        ..HEARTBEAT_DATA::default()
     }
 }
 

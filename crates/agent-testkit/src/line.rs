@@ -26,6 +26,10 @@ pub struct Line {
     pub loses: Option<u64>,
     pub loses_event: Option<u32>,
     pub loses_acks: bool,
+    /// The vehicle signs what it sends.
+    pub signs: bool,
+    /// It takes heartbeats only, as PX4 1.18 with a key: nothing that the pilot writes is signed.
+    pub takes_only_signed: bool,
     pub dead: bool,
     /// Just before this command is written, once what it must remember for that is on the disk.
     pub dies_before: Option<MavCmd>,
@@ -48,6 +52,8 @@ impl Line {
             loses: None,
             loses_event: None,
             loses_acks: false,
+            signs: false,
+            takes_only_signed: false,
             dead: false,
             dies_before: None,
             dies_after: None,
@@ -158,6 +164,7 @@ impl Line {
                 header: header(frame.system, frame.component),
                 message,
                 at: tokio::time::Instant::now(),
+                unchecked_signature: self.signs,
             };
             if !self.dead {
                 self.pilot.receive(&LinkEvent::Frame(Box::new(frame)), self.now(), 0.5);
@@ -180,8 +187,9 @@ impl Line {
         self.pilot.written(Written::Yes, self.now(), 0.5);
         let mut raw = MAVLinkV2MessageRaw::new();
         raw.serialize_message(header(out.from.system.0, out.from.component.0), &out.message);
+        let ignored = self.takes_only_signed && !matches!(out.message, MavMessage::HEARTBEAT(_));
         self.wrote.push((self.ms, out.message));
-        if self.lost() {
+        if self.lost() || ignored {
             return;
         }
         let mut reader = FrameReader::default();

@@ -125,6 +125,8 @@ pub enum NoArm {
     Airframe,
     #[error("two vehicles speak with its system id on its line")]
     SharedId,
+    #[error("the autopilot takes signed messages only, and the agent has no key")]
+    Unsigned,
     #[error("the autopilot was not heard within the last {} s", FRESH_FOR_ARMING.as_secs())]
     LinkNotFresh,
     #[error("the battery is at or below the Drone's reserve")]
@@ -213,6 +215,9 @@ pub fn may_arm(q: &ArmQuestion<'_>) -> Result<ArmPermit, NoArm> {
     }
     if q.vehicle.shares_id(q.now) {
         return Err(NoArm::SharedId);
+    }
+    if q.vehicle.takes_only_signed {
+        return Err(NoArm::Unsigned);
     }
     if q.record.airframe(held, q.vehicle) != Airframe::Same {
         return Err(NoArm::Airframe);

@@ -17,6 +17,8 @@ pub struct Frame {
     pub message: MavMessage,
     /// Arrival, before any wait in the queue.
     pub at: Instant,
+    /// Signed, and this program has no key to check it with.
+    pub unchecked_signature: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -121,7 +123,12 @@ mod tests {
         };
         let message = MavMessage::HEARTBEAT(HEARTBEAT_DATA::default());
         let at = Instant::now();
-        LinkEvent::Frame(Box::new(Frame { header, message, at }))
+        LinkEvent::Frame(Box::new(Frame {
+            header,
+            message,
+            at,
+            unchecked_signature: false,
+        }))
     }
 
     #[tokio::test]

@@ -217,9 +217,15 @@ impl<O: Opener> Supervisor<O> {
             return;
         }
         let at = frame.at;
+        let unchecked_signature = frame.signed && shared.signer.is_none();
         shared.taps.offer(&Arc::new(frame), counters);
         if let Ok((header, message)) = decoded {
-            let frame = Frame { header, message, at };
+            let frame = Frame {
+                header,
+                message,
+                at,
+                unchecked_signature,
+            };
             self.events.send(LinkEvent::Frame(Box::new(frame)));
         }
     }

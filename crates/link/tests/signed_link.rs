@@ -152,3 +152,22 @@ async fn frames_are_signed_and_numbered_in_the_order_in_which_they_are_written()
         before = Some(stamp);
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_link_without_a_key_says_which_frames_are_signed() {
+    let (lines, opener) = mpsc::channel(1);
+    let (_link, _handle, mut events) = Link::over_with(Lines(opener), "test", None);
+    let (mut far, near) = duplex(4096);
+    lines.send(near).await.unwrap();
+    assert!(up(&next(&mut events).await));
+    sleep(Duration::from_millis(300)).await;
+    let signed = autopilot(KEY).sign(&beat(1), Stamp::now());
+    far.write_all(&[&beat(0)[..], &signed].concat()).await.unwrap();
+    for is_signed in [false, true] {
+        let event = next(&mut events).await;
+        assert!(
+            matches!(&event, LinkEvent::Frame(f) if f.unchecked_signature == is_signed),
+            "{event:?}"
+        );
+    }
+}

@@ -53,7 +53,7 @@ pub fn executing(vehicle: &Vehicle, now: Moment) -> bool {
     match (state, vehicle.identity.as_ref().map(|id| id.autopilot)) {
         (Some(SystemState::Emergency | SystemState::Terminated), _) => true,
         (Some(SystemState::Critical), Some(Autopilot::Px4)) => true,
-        (Some(SystemState::Critical | SystemState::Normal) | None, _) => announced,
+        (Some(SystemState::Critical | SystemState::Normal | SystemState::Starting) | None, _) => announced,
     }
 }
 

@@ -73,6 +73,8 @@ pub enum Meaning {
     CriticalBatteryPart,
     /// Action when the remote control is lost.
     RemoteControlLossAction,
+    /// Whether Remote ID is checked before arming, or in flight too.
+    RemoteIdAction,
     /// Checks before arming.
     ArmingChecks,
     FenceSwitch,
@@ -362,6 +364,11 @@ const TABLE: &[Row] = &[
         &one("FS_THR_ENABLE", Code, ""),
     ),
     (Px4, Meaning::RemoteControlLossAction, &one("NAV_RCL_ACT", Code, "")),
+    (
+        Px4,
+        Meaning::RemoteIdAction,
+        &[name("COM_ARM_ODID", Code, "", "PX4 from 1.14")],
+    ),
     (
         ArduPilot,
         Meaning::ArmingChecks,

@@ -181,11 +181,13 @@ pub struct Heartbeat {
     pub mode: ModeReport,
 }
 
-/// HEARTBEAT (0).system_status, as far as it shows failsafes; see [`crate::failsafe`].
+/// HEARTBEAT (0).system_status, as far as it shows failsafes (see [`crate::failsafe`]) or a start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SystemState {
     #[default]
     Normal,
+    /// MAV_STATE_BOOT (1), or MAV_STATE_UNINIT (0) of PX4, which reports it until its checks before arming have passed.
+    Starting,
     /// MAV_STATE_CRITICAL (5).
     Critical,
     /// MAV_STATE_EMERGENCY (6).
@@ -330,6 +332,8 @@ pub struct Vehicle {
     pub our_plan: OurPlan,
     /// Whether a program may fly it in [`OFFBOARD`]; known to the agent, not to the autopilot.
     pub lent: bool,
+    /// The autopilot signs what it sends and answers nothing of ours, which is not signed; known to the agent.
+    pub takes_only_signed: bool,
     /// When messages last showed two vehicles with its system id on its line.
     pub id_shared_at: Option<Moment>,
 }
@@ -468,7 +472,15 @@ impl Vehicle {
 
     /// Whether arming checks pass, if heard lately.
     pub fn ready(&self, now: Moment) -> Option<bool> {
-        self.ready.as_ref()?.fresh(now, TRUTH_STALE_AFTER).copied()
+        let checks = self.ready.as_ref()?.fresh(now, TRUTH_STALE_AFTER).copied()?;
+        Some(checks && !self.is_starting(now))
+    }
+
+    /// Its motors are off, and by its HEARTBEAT it is not to be armed yet.
+    pub fn is_starting(&self, now: Moment) -> bool {
+        let state = self.state.as_ref().and_then(|s| s.fresh(now, TRUTH_STALE_AFTER));
+        let armed = self.heartbeat.as_ref().is_some_and(|beat| beat.value.armed);
+        !armed && state == Some(&SystemState::Starting)
     }
 }
 

@@ -256,6 +256,9 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
     if s.vehicle.shares_id(s.now) {
         return rest(Activity::NotArmable);
     }
+    if s.vehicle.takes_only_signed {
+        return rest(Activity::NotArmable);
+    }
     // No leader confirms the assignment, received data may be stale, or it may be another airframe.
     if !s.led() || s.behind || s.record.airframe(held, s.vehicle) != Airframe::Same {
         return rest(Activity::Waiting);

@@ -432,3 +432,18 @@ fn question<'a>(vehicle: &'a Vehicle, held: &'a Assignment, record: &'a FlightRe
         now: at(NOW),
     }
 }
+
+#[test]
+fn a_vehicle_that_takes_only_signed_commands_is_not_armed_by_an_agent_without_a_key() {
+    let vehicles = vehicles();
+    let (ready, _) = vehicles.iter().find(|(_, forbidden)| !forbidden).unwrap();
+    let (held, record) = (assigned("d", HIGHEST, FLYING), FlightRecord::default());
+    for takes_only_signed in [false, true] {
+        let vehicle = Vehicle {
+            takes_only_signed,
+            ..ready.clone()
+        };
+        let refused = may_arm(&question(&vehicle, &held, &record)).err();
+        assert_eq!(refused, takes_only_signed.then_some(NoArm::Unsigned));
+    }
+}

@@ -3,7 +3,7 @@
 use crate::bytes::Bytes;
 use link::dialect::{
     COMMAND_ACK_DATA, EXTENDED_SYS_STATE_DATA, HEARTBEAT_DATA, MavAutopilot, MavCmd, MavLandedState, MavMessage,
-    MavModeFlag, MavParamType, MavResult, MavSysStatusSensor, MavType, PARAM_VALUE_DATA, SYS_STATUS_DATA,
+    MavModeFlag, MavParamType, MavResult, MavState, MavSysStatusSensor, MavType, PARAM_VALUE_DATA, SYS_STATUS_DATA,
 };
 use mavlink::{MavlinkVersion, Message};
 
@@ -65,8 +65,8 @@ pub fn heartbeat(bytes: &mut Bytes<'_>) -> MavMessage {
             MavAutopilot::MAV_AUTOPILOT_GENERIC,
         ][usize::from(flags >> 4) % 4],
         base_mode,
+        system_status: MavState::MAV_STATE_STANDBY,
         mavlink_version: if flags >= 0xF0 { 2 } else { 3 },
-        ..HEARTBEAT_DATA::default()
     })
 }
 

@@ -224,6 +224,7 @@ impl<'a> World<'a> {
             },
             message,
             at: self.instant,
+            unchecked_signature: false,
         };
         let event = LinkEvent::Frame(Box::new(frame));
         self.pilot.receive(&event, at(arrived), self.jitter);

@@ -92,6 +92,14 @@ pub const MUTATIONS: &[Mutation] = &[
     },
     Mutation {
         invariant: 1,
+        name: "arms a vehicle that takes only signed commands without a key",
+        file: SAFETY,
+        find: "if q.vehicle.takes_only_signed {",
+        replace: "if false {",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 1,
         name: "arms a vehicle whose checks do not pass",
         file: SAFETY,
         find: "if q.vehicle.ready(q.now) != Some(true) {",

@@ -22,7 +22,7 @@ use fleet::flight::following::Following;
 use link::dialect::{MavMessage, MavMissionResult, MissionState};
 use model::assignment::Assignment;
 use model::ids::DroneUid;
-use model::plan::flight::{FlightPlan, PlanDigest, PlanReport, PlanState, Reached, is_flown_to, rest};
+use model::plan::flight::{FlightPlan, PassedBeside, PlanDigest, PlanReport, PlanState, Reached, is_flown_to, rest};
 use model::plan::item;
 use model::takeover::Descent;
 use model::time::Moment;
@@ -86,6 +86,9 @@ pub struct Remembered {
     /// Whether it was observed to land by its last item, where that was to land it.
     #[serde(default)]
     pub landed: bool,
+    /// Of `reached`. Agents of older versions did not keep it.
+    #[serde(default)]
+    pub passed_beside: PassedBeside,
 }
 
 const fn yes() -> bool {
@@ -349,6 +352,7 @@ impl Keeper {
             reached: self.memory.reached.clone(),
             ended: self.memory.ended,
             finished: self.is_finished(),
+            passed_beside: self.memory.passed_beside,
         }
     }
 }

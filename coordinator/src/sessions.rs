@@ -20,7 +20,7 @@ use model::assignment::Order;
 use model::guest::GuestCall;
 use model::ids::{DroneUid, NodeName};
 use model::kill::KillAnswer;
-use model::plan::{FlightPlan, PlanReport, Reached};
+use model::plan::{FlightPlan, PassedBeside, PlanReport, Reached};
 use model::remote_id::RemoteIdOrder;
 use model::report::Report;
 use model::rules::Rules;
@@ -592,6 +592,7 @@ fn significant(report: &Report) -> Report {
         plan: PlanReport {
             current: None,
             reached: Reached::none(),
+            passed_beside: PassedBeside::default(),
             ..report.plan.clone()
         },
         ..report.clone()

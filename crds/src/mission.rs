@@ -55,6 +55,13 @@ use std::collections::BTreeMap;
         priority = 1,
         description = "How often a vehicle failed to fly its part."
     ),
+    printcolumn(
+        name = "Beside",
+        type_ = "integer",
+        json_path = ".status.passedBeside",
+        priority = 1,
+        description = "How many places a vehicle passed farther away than it was to."
+    ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     printcolumn(
         name = "Message",
@@ -199,6 +206,14 @@ pub struct MissionStatus {
     #[serde(default)]
     pub failures: i32,
 
+    /// How many places a vehicle passed farther away than it was to.
+    #[serde(default)]
+    pub passed_beside: i32,
+
+    /// How far away the worst of them was passed, in meters.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub passed_beside_by_meters: f64,
+
     /// When all is flown, as of the last write of this status: in calm air, and if all goes well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated_completion_time: Option<Time>,
@@ -301,6 +316,14 @@ pub struct PartStatus {
     /// The plan that was made of it. It stays as given, whatever the spec says later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanStatus>,
+
+    /// How many of its places the vehicle passed beside by this plan.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub passed_beside: i32,
+
+    /// How far away it passed the worst of them, in meters.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub passed_beside_by_meters: f64,
 }
 
 /// The plan of a part, as it was given to its Drone.

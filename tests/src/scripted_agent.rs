@@ -3,7 +3,7 @@
 use futures::StreamExt;
 use futures::channel::mpsc;
 use model::assignment::{Desired, Fence, Order};
-use model::plan::{FlightPlan, PlanReport, PlanState, Reached};
+use model::plan::{FlightPlan, PassedBeside, PlanReport, PlanState, Reached};
 use model::remote_id::{RemoteIdOrder, RemoteIdReport, Sending, Transmitter};
 use model::report::RouteState;
 use model::rules::{FenceState, Rules, RulesReport};
@@ -224,6 +224,7 @@ impl State {
             reached: self.reached.clone(),
             ended: self.has_finished(),
             finished: self.has_finished(),
+            passed_beside: PassedBeside::default(),
         }
     }
 

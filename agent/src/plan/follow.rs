@@ -28,6 +28,7 @@ impl Keeper {
         if let Some(position) = vehicle.position {
             self.following.seen(position);
         }
+        self.following.is_accurate_to(vehicle.accuracy(now).horizontal);
         self.watch_home(vehicle.home_shift);
         let beat = vehicle.heartbeat.as_ref();
         let Some(beat) = beat.and_then(|beat| beat.fresh(now, TRUTH_STALE_AFTER)) else {
@@ -210,6 +211,13 @@ impl Keeper {
     }
 
     fn advance(&mut self, reached: &[u16]) {
+        for (item, distance) in self.following.take_passed_beside() {
+            // One that is flown again counts once.
+            if !self.memory.reached.has(item) {
+                warn!(item, meters = distance.0, "a place of the plan was passed beside");
+                self.memory.passed_beside = self.memory.passed_beside.with(distance);
+            }
+        }
         let ranges = self.memory.reached.ranges().iter().copied();
         if !reached.is_empty() {
             self.memory.reached = Reached::of(ranges.chain(reached.iter().map(|item| (*item, *item))));

@@ -184,6 +184,11 @@ fn a_plan_is_uploaded_on_the_ground_and_flown_by_the_autopilot_once_it_is_up() {
             (after.reached.ranges(), after.ended, after.flying),
             (&[(0, 5)][..], true, false)
         );
+        assert_eq!(
+            after.passed_beside.places, 0,
+            "{autopilot:?}: {:?}",
+            after.passed_beside
+        );
         assert!(is_up(&line) && report(&line).takeovers == 0);
         let mode = report(&line).mode.unwrap();
         assert!(["GUIDED", "AUTO.LOITER"].contains(&mode.as_str()), "{mode}");
@@ -197,6 +202,30 @@ fn a_plan_is_uploaded_on_the_ground_and_flown_by_the_autopilot_once_it_is_up() {
             !all.contains(&MavCmd::MAV_CMD_DO_REPOSITION),
             "its height is that of the plan"
         );
+    }
+}
+
+#[test]
+fn a_place_that_px4_takes_for_reached_ten_meters_from_it_was_passed_beside_unless_its_file_says_so() {
+    let end = place(item::NAV_WAYPOINT, 50.0, 0.0, [0.0, 0.0, 0.0]);
+    let by_its_parameter = place(item::NAV_LOITER_TIME, 0.0, 40.0, [0.0, 0.0, 0.0]);
+    let by_the_file = place(item::NAV_WAYPOINT, 0.0, 40.0, [0.0, 10.0, 0.0]);
+    let by_the_plan = place(item::NAV_WAYPOINT, 0.0, 40.0, [0.0, 0.0, 0.0]);
+    for (first, beside) in [(by_its_parameter, 1), (by_the_file, 0), (by_the_plan, 0)] {
+        let plan = plan_of(vec![action(item::DO_CHANGE_SPEED, [1.0, 4.0, -1.0]), first, end]);
+        let config = VehicleConfig {
+            parameters: vec![("NAV_ACC_RAD".to_owned(), 10.0)],
+            ..VehicleConfig::new(Autopilot::Px4, 7, HOME)
+        };
+        let mut line = Line::new(pilot(State::default(), Moment::default()), config);
+        line.pass(60);
+        line.pilot.take_plan(plan.clone());
+        line.order(&order(1, FLY, Some(&plan), 0));
+        line.until("finished", 240, |line| progress(line).finished);
+        let passed = progress(&line).passed_beside;
+        assert_eq!(passed.places, beside, "{first:?}: {passed:?}");
+        let far = (7.0..=10.5).contains(&passed.farthest.0);
+        assert!(far || beside == 0, "{passed:?}");
     }
 }
 

@@ -331,7 +331,7 @@ impl Controller {
             memory.written = status;
         }
         memory.progress.flown = memory.progress.all_flown();
-        memory.progress.parts.clear();
+        memory.progress.give_up_parts();
         let all = subject.drones.iter().map(|drone| drone.key.name.as_str()).collect();
         self.delete(subject, &all, Instant::now()).await
     }

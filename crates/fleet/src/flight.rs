@@ -9,6 +9,7 @@ pub mod converge;
 pub mod following;
 pub mod lending;
 pub mod memory;
+pub mod nearness;
 pub mod preflight;
 pub mod stand_down;
 pub mod trace;

@@ -7,7 +7,7 @@ pub mod flight;
 pub mod item;
 pub mod route;
 
-pub use flight::{BadPlan, FlightPlan, PlanDigest, PlanReport, PlanState, Reached};
+pub use flight::{BadPlan, FlightPlan, PassedBeside, PlanDigest, PlanReport, PlanState, Reached};
 pub use route::{Action, BadRoute, Route, Waypoint};
 
 use crate::units::Meters;

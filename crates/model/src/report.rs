@@ -12,7 +12,7 @@ use crate::inventory::{BatteryWear, Inventory};
 use crate::lent::Lent;
 use crate::logs::upload::Uploads;
 use crate::monitored_battery::OtherBattery;
-use crate::plan::{PlanDigest, PlanReport, PlanState, Reached};
+use crate::plan::{PassedBeside, PlanDigest, PlanReport, PlanState, Reached};
 use crate::remote_id::{RemoteIdReport, Sending, Transmitter};
 use crate::reported_flight::SoFar;
 use crate::route_order::{OrderNumber, RouteOrder, Waypoint};
@@ -194,6 +194,10 @@ impl Report {
                 reached: Reached::none(),
                 ended: false,
                 finished: false,
+                passed_beside: PassedBeside {
+                    places: 0,
+                    farthest: crate::units::Meters(0.0),
+                },
             },
             remote_id: RemoteIdReport {
                 held: None,

@@ -4,8 +4,14 @@ use super::rules::{LONGEST_DIGEST, LONGEST_WORDS, at_most};
 use super::{BadMessage, filled, within};
 use crate::v1;
 use model::ids::Term;
-use model::plan::flight::{FlightPlan, MOST_ITEMS, MOST_RANGES, PlanDigest, PlanReport, PlanState, Reached};
+use model::plan::flight::{
+    FlightPlan, MOST_ITEMS, MOST_RANGES, PassedBeside, PlanDigest, PlanReport, PlanState, Reached,
+};
 use model::plan::item::Item;
+use model::units::Meters;
+
+/// Meters.
+const FARTHEST_M: f64 = 100_000.0;
 
 impl From<&FlightPlan> for v1::Plan {
     fn from(plan: &FlightPlan) -> Self {
@@ -113,6 +119,8 @@ impl From<&PlanReport> for v1::PlanState {
             reached: ranges.map(range).collect(),
             ended: report.ended,
             finished: report.finished,
+            passed_beside: report.passed_beside.places,
+            passed_beside_by_m: report.passed_beside.farthest.0,
         }
     }
 }
@@ -141,6 +149,16 @@ impl TryFrom<v1::PlanState> for PlanReport {
             reached: Reached::of(reached),
             ended: state.ended,
             finished: state.finished,
+            passed_beside: PassedBeside {
+                places: state.passed_beside,
+                farthest: Meters(within(
+                    "plan.passed_beside_by_m",
+                    state.passed_beside_by_m,
+                    0.0,
+                    FARTHEST_M,
+                    "from 0 to 100 km",
+                )?),
+            },
         })
     }
 }
@@ -188,8 +206,12 @@ pub(super) mod tests {
         let reached = prop::collection::vec((any::<u16>(), any::<u16>()), 0..8).prop_map(Reached::of);
         let held = prop::option::of("[0-9a-f]{32}".prop_map(PlanDigest));
         let current = prop::option::of(any::<u16>());
-        (held, state, current, reached, any::<(bool, bool, bool)>()).prop_map(
-            |(held, state, current, reached, (flying, ended, finished))| PlanReport {
+        let beside = (any::<u32>(), 0.0..1000.0).prop_map(|(places, meters)| PassedBeside {
+            places,
+            farthest: Meters(meters),
+        });
+        (held, state, current, reached, any::<(bool, bool, bool)>(), beside).prop_map(
+            |(held, state, current, reached, (flying, ended, finished), passed_beside)| PlanReport {
                 held,
                 state,
                 flying,
@@ -197,6 +219,7 @@ pub(super) mod tests {
                 reached,
                 ended,
                 finished,
+                passed_beside,
             },
         )
     }

@@ -135,7 +135,7 @@ impl Controller {
                     memory.judged.insert(name.clone(), judged);
                 }
             }
-            let (flown, underway, begun) = match (flight, &snapshot.report) {
+            let (flown, underway, begun, passed_beside) = match (flight, &snapshot.report) {
                 (Some((_, flight, plan)), Some(report)) if report.has_plan(&snapshot.facts.uid, &plan.digest) => {
                     let reached = |item| u16::try_from(item).is_ok_and(|item| report.plan.reached.has(item));
                     let on_leg = report.plan.current.zip(report.position);
@@ -144,9 +144,10 @@ impl Controller {
                         flight.flown(reached),
                         underway.unwrap_or_default(),
                         flight.has_begun(reached),
+                        Some(report.plan.passed_beside),
                     )
                 }
-                _ => (Stretches::default(), Stretches::default(), false),
+                _ => (Stretches::default(), Stretches::default(), false, None),
             };
             all.push(Observed {
                 drone: name.clone(),
@@ -156,6 +157,7 @@ impl Controller {
                 flown,
                 underway,
                 begun,
+                passed_beside,
             });
         }
         let there: HashSet<&String> = subject.drones.iter().map(|snapshot| &snapshot.key.name).collect();

@@ -9,6 +9,7 @@ use fleet::planning::mission::priority::MAX_WAITING_DRONES;
 use fleet::planning::mission::progress::{Failure, Outcome, Step};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::{SignedDuration, Timestamp, Unit};
+use model::plan::PassedBeside;
 use std::time::Duration;
 
 /// Ranges listed that no vehicle has flown, of a Mission that has failed.
@@ -90,6 +91,7 @@ pub fn next(known: &Known<'_>, now: Timestamp) -> MissionStatus {
     status.done = Some(format!("{percent}%"));
     status.estimated_completion_time = None;
     status.not_flown = Vec::new();
+    let beside = passed_beside(step.progress.all_passed_beside());
     let patrol = known.mission.spec.repeat == crds::mission::Repeat::Forever;
     match &step.outcome {
         Outcome::Progressing => {
@@ -98,6 +100,7 @@ pub fn next(known: &Known<'_>, now: Timestamp) -> MissionStatus {
                 Some(doubt) => format!("{message}; {doubt}"),
                 None => message,
             };
+            let message = format!("{message}{beside}");
             // A patrol is never done, so one that flies is where it is to be.
             let underway = !patrol || step.progress.parts.is_empty();
             let of = if underway {
@@ -114,7 +117,7 @@ pub fn next(known: &Known<'_>, now: Timestamp) -> MissionStatus {
                 .map(|at| Time(at.round(Unit::Second).unwrap_or(at)));
         }
         Outcome::Suspended => {
-            let message = format!("{percent} percent is flown; set spec.suspend to false to go on from there");
+            let message = format!("{percent} percent is flown; set spec.suspend to false to go on from there{beside}");
             let of = [("Progressing", false), ("Suspended", true)];
             status.conditions = conditions(known, of, "Suspended", &message, now);
         }
@@ -125,7 +128,7 @@ pub fn next(known: &Known<'_>, now: Timestamp) -> MissionStatus {
             } else {
                 format!(", {times} times")
             };
-            let message = format!("all of the work is flown{again}, by the vehicles' own account");
+            let message = format!("all of the work is flown{again}, by the vehicles' own account{beside}");
             status.completion_time = status.completion_time.or_else(|| Some(now_in_seconds()));
             let of = [("Progressing", false), ("Complete", true)];
             status.conditions = conditions(known, of, "Complete", &message, now);
@@ -144,7 +147,7 @@ pub fn next(known: &Known<'_>, now: Timestamp) -> MissionStatus {
             status.not_flown = left.all().iter().take(MAX_UNFLOWN_RANGES).map(not_flown).collect();
             let (reason, text) = failed(*why, known.mission, step);
             let message = format!(
-                "{text}; {percent} percent is flown, and {:.0} m in {} ranges are not: see status.notFlown. Create another Mission for them",
+                "{text}; {percent} percent is flown, and {:.0} m in {} ranges are not: see status.notFlown. Create another Mission for them{beside}",
                 job.work.meters(&left),
                 ranges(&left).len()
             );
@@ -154,6 +157,20 @@ pub fn next(known: &Known<'_>, now: Timestamp) -> MissionStatus {
         }
     }
     status
+}
+
+/// The end of a sentence; empty where there is none.
+fn passed_beside(beside: PassedBeside) -> String {
+    let places = match beside.places {
+        0 => return String::new(),
+        1 => "1 place was".to_owned(),
+        places => format!("{places} places were"),
+    };
+    format!(
+        "; {places} passed beside, up to {:.1} m away, farther than the acceptance radius allows: what was done there (photos, lines) is off \
+         its place",
+        beside.farthest.0
+    )
 }
 
 /// The status before the first plan; `waits` is a clause.
@@ -284,7 +301,9 @@ pub fn is_news(old: &MissionStatus, new: &MissionStatus) -> bool {
         (quiet.done, quiet.estimated_completion_time) = (None, None);
         for part in &mut quiet.parts {
             part.flown.clear();
+            (part.passed_beside, part.passed_beside_by_meters) = (0, 0.0);
         }
+        (quiet.passed_beside, quiet.passed_beside_by_meters) = (quiet.passed_beside.min(1), 0.0);
         for condition in &mut quiet.conditions {
             condition.message = shape(&condition.message);
         }
@@ -328,6 +347,7 @@ mod tests {
             relief: None,
             ahead: 0,
             plan: None,
+            passed_beside: PassedBeside::default(),
         });
         Step {
             progress: Progress {
@@ -445,6 +465,29 @@ mod tests {
             message,
             "1 vehicle has a part of the work; compare them with the ground"
         );
+    }
+
+    #[test]
+    fn one_whose_places_were_passed_beside_does_not_complete_in_silence() {
+        let mut done = step(Outcome::Complete, set(0.0, 2.0), None);
+        let clean = make(&mission(json!({})), &MissionStatus::default(), &done);
+        let (_, _, message) = is(&clean, "Complete").unwrap();
+        assert_eq!(message, "all of the work is flown, by the vehicles' own account");
+        done.progress.passed_beside = PassedBeside {
+            places: 3,
+            farthest: model::units::Meters(9.64),
+        };
+        let status = make(&mission(json!({})), &MissionStatus::default(), &done);
+        assert_eq!((status.passed_beside, status.passed_beside_by_meters), (3, 9.6));
+        let (_, _, message) = is(&status, "Complete").unwrap();
+        assert_eq!(
+            message,
+            "all of the work is flown, by the vehicles' own account; 3 places were passed beside, up to 9.6 m away, farther than the \
+             acceptance radius allows: what was done there (photos, lines) is off its place"
+        );
+        let mut more = status.clone();
+        (more.passed_beside, more.passed_beside_by_meters) = (4, 9.9);
+        assert!(is_news(&clean, &status) && !is_news(&status, &more));
     }
 
     #[test]

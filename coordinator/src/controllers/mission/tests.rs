@@ -157,6 +157,7 @@ async fn drones_that_are_made_in_vain_come_ever_more_slowly_until_one_begins_its
         flown: Stretches::default(),
         underway: Stretches::default(),
         begun: true,
+        passed_beside: None,
     };
     assert!(!memory.rests(&[works], 1, begin + Duration::from_secs(600)));
 }

@@ -5,8 +5,8 @@ use crds::{Mission, MissionSpec};
 use fleet::planning::mission::progress::{Halt, Part, PartPlan, Progress, Refused, Relief, Wanted};
 use fleet::planning::mission::{Stretch, Stretches, Work};
 use model::ids::NodeName;
-use model::plan::PlanDigest;
 use model::plan::item::Item;
+use model::plan::{PassedBeside, PlanDigest};
 use model::station::Altitude;
 use model::units::{Meters, Wgs84};
 use plan_files::Plan;
@@ -272,6 +272,10 @@ pub fn read(status: &MissionStatus) -> Progress {
             digest: PlanDigest(plan.digest.clone()),
             raised: Meters(plan.raised_meters),
         }),
+        passed_beside: PassedBeside {
+            places: count(part.passed_beside),
+            farthest: Meters(part.passed_beside_by_meters),
+        },
     };
     let refused = |one: &RefusedStatus| {
         Some(Refused {
@@ -280,12 +284,18 @@ pub fn read(status: &MissionStatus) -> Progress {
             words: one.message.clone(),
         })
     };
+    let of_parts = status.parts.iter().map(|part| count(part.passed_beside));
+    let of_parts = of_parts.fold(0, u32::saturating_add);
     Progress {
         completed: count(status.completed),
         flown: stretches(&status.flown),
         parts: status.parts.iter().map(part).collect(),
         failures: count(status.failures),
         refused: status.refused.iter().filter_map(refused).collect(),
+        passed_beside: PassedBeside {
+            places: count(status.passed_beside).saturating_sub(of_parts),
+            farthest: Meters(status.passed_beside_by_meters),
+        },
     }
 }
 
@@ -308,7 +318,12 @@ pub fn write(progress: &Progress, status: &mut MissionStatus) {
             digest: plan.digest.0.clone(),
             raised_meters: plan.raised.0,
         }),
+        passed_beside: small(part.passed_beside.places),
+        passed_beside_by_meters: in_tenths(part.passed_beside.farthest),
     };
+    let beside = progress.all_passed_beside();
+    status.passed_beside = small(beside.places);
+    status.passed_beside_by_meters = in_tenths(beside.farthest);
     status.completed = small(progress.completed);
     status.failures = small(progress.failures);
     status.flown = ranges(&progress.flown);
@@ -320,6 +335,10 @@ pub fn write(progress: &Progress, status: &mut MissionStatus) {
     };
     status.refused = progress.refused.iter().map(refused).collect();
     status.vehicles = i32::try_from(progress.parts.len()).unwrap_or(i32::MAX);
+}
+
+fn in_tenths(distance: Meters) -> f64 {
+    (distance.0 * 10.0).round() / 10.0
 }
 
 pub const fn corner(at: Wgs84) -> Corner {
@@ -412,6 +431,10 @@ mod tests {
                     digest: PlanDigest("0f".into()),
                     raised: Meters(12.5),
                 }),
+                passed_beside: PassedBeside {
+                    places: 1,
+                    farthest: Meters(4.2),
+                },
             }],
             failures: 3,
             refused: vec![Refused {
@@ -419,9 +442,14 @@ mod tests {
                 times: 2,
                 words: "too far".into(),
             }],
+            passed_beside: PassedBeside {
+                places: 2,
+                farthest: Meters(9.6),
+            },
         };
         let mut status = MissionStatus::default();
         write(&progress, &mut status);
+        assert_eq!((status.passed_beside, status.passed_beside_by_meters), (3, 9.6));
         let text = serde_json::to_string(&status).unwrap();
         assert_eq!(read(&serde_json::from_str(&text).unwrap()), progress);
         // An older coordinator writes only that it is ahead.

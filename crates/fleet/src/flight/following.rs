@@ -4,13 +4,14 @@
 //! reached when the autopilot said so or went on to a later item, and the vehicle was observed there just before. An item without a place
 //! counts with the place before it. What a person jumps over is not reached.
 
+use super::nearness;
 use model::geo::offset;
 use model::plan::flight::{Uploaded, is_flown_to};
 use model::plan::item;
 use model::station::Altitude;
 use model::takeover::Descent;
 use model::time::{Moment, Sighting};
-use model::units::Wgs84;
+use model::units::{Meters, Wgs84};
 use model::vehicle::Position;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -34,6 +35,12 @@ pub struct Following {
     /// Whether the last place before that was reached.
     linked: bool,
     trail: VecDeque<Sighting<Position>>,
+    /// Least distance to the place that it flies to, meters; `None` where not all since the place before was observed.
+    nearest: Option<f64>,
+    /// Horizontal, as the vehicle reports it.
+    accuracy: Option<Meters>,
+    /// Reached, and passed farther away than allowed: number in the plan, and distance.
+    beside: Vec<(u16, Meters)>,
 }
 
 impl Following {
@@ -43,6 +50,9 @@ impl Following {
             at: 0,
             linked: true,
             trail: VecDeque::new(),
+            nearest: None,
+            accuracy: None,
+            beside: Vec::new(),
         }
     }
 
@@ -94,6 +104,7 @@ impl Following {
         if self.trail.back().is_some_and(|last| last.at >= position.at) {
             return;
         }
+        let before = self.trail.back().copied();
         self.trail.push_back(position);
         while self.trail.len() > MAX_POSITIONS
             || self
@@ -103,16 +114,39 @@ impl Following {
         {
             self.trail.pop_front();
         }
+        if let (Some(nearest), Some(place)) = (self.nearest, self.next_place()) {
+            let here = over_ground(&position);
+            let passed = nearness::between(place, before.as_ref().map_or(here, over_ground), here);
+            self.nearest = Some(nearest.min(passed));
+        }
+    }
+
+    pub const fn is_accurate_to(&mut self, horizontal: Option<Meters>) {
+        self.accuracy = horizontal;
+    }
+
+    /// The items reached since the last call whose places were passed farther away than they allow, and how far.
+    pub fn take_passed_beside(&mut self) -> Vec<(u16, Meters)> {
+        std::mem::take(&mut self.beside)
+    }
+
+    fn next_place(&self) -> Option<Wgs84> {
+        let mut ahead = self.list.iter().skip(self.at);
+        let (item, _) = ahead.find(|(item, _)| is_flown_to(item.command))?;
+        let (place, _) = item.place()?.ok()?;
+        Some(place)
     }
 
     pub const fn begins(&mut self) {
         (self.at, self.linked) = (0, true);
+        self.nearest = Some(f64::INFINITY);
     }
 
     /// After a restart in the middle, or when somebody set another item: earlier items prove nothing.
     pub fn continues_at(&mut self, index: usize) {
         self.at = index.min(self.list.len());
         self.linked = false;
+        self.nearest = None;
     }
 
     /// Returns the items of the plan that are reached with it.
@@ -120,10 +154,16 @@ impl Following {
         let index = index.min(self.list.len());
         if index < self.at {
             self.at = index;
+            self.nearest = Some(f64::INFINITY);
             return Vec::new();
         }
+        let mut passed = self.list.get(self.at..index).unwrap_or_default().iter();
+        let passes = passed.any(|(item, _)| is_flown_to(item.command));
         let reached = (self.at..index).filter_map(|passed| self.settle(passed, now)).collect();
         self.at = index;
+        if passes {
+            self.nearest = Some(f64::INFINITY);
+        }
         reached
     }
 
@@ -165,8 +205,27 @@ impl Following {
         }
         if is_flown_to(item.command) {
             self.linked = self.was_at(index, now);
+            self.judge(index, now);
         }
         number.filter(|_| self.linked)
+    }
+
+    /// Of several that are settled at once only the first is judged: when the vehicle began to fly to the others is not known.
+    fn judge(&mut self, index: usize, now: Moment) {
+        let nearest = self.nearest.take().filter(|_| self.linked);
+        let item = self.list.get(index).copied();
+        let (Some(nearest), Some((item, Some(number)))) = (nearest, item) else {
+            return;
+        };
+        let widest = nearness::widest(&item, self.accuracy);
+        let mut trail = self.trail.iter().rev().map(over_ground);
+        let (Some(widest), Some(Ok((place, _))), Some(last)) = (widest, item.place(), trail.next()) else {
+            return;
+        };
+        let nearest = nearest.min(nearness::since(place, trail.next(), last, now));
+        if nearest > widest {
+            self.beside.push((number, Meters(nearest)));
+        }
     }
 
     fn was_at(&self, index: usize, now: Moment) -> bool {
@@ -192,6 +251,10 @@ impl Following {
             is_there(nearest(from.map_or(point, |(_, from)| from), point))
         })
     }
+}
+
+const fn over_ground(seen: &Sighting<Position>) -> Sighting<Wgs84> {
+    Sighting::new(seen.value.at, seen.at)
 }
 
 /// On the line from `from` to `to`, nearest to the origin over ground.
@@ -325,6 +388,59 @@ mod tests {
         one.continues_at(3);
         stands(&mut one, 200.0, 20);
         assert_eq!(one.goes_on_to(4, at(20)), [3], "and after a restart in the middle");
+    }
+
+    fn flies(following: &mut Following, from: f64, to: f64, seconds: u64) {
+        for second in 0..=5_u32 {
+            let east = (to - from).mul_add(f64::from(second) / 5.0, from);
+            stands(following, east, seconds + u64::from(second));
+        }
+    }
+
+    #[test]
+    fn a_place_that_is_reached_far_from_it_was_passed_beside_and_still_counts_as_reached() {
+        let mut one = following();
+        one.begins();
+        one.is_accurate_to(Some(Meters(0.5)));
+        flies(&mut one, 60.0, 90.0, 10);
+        assert_eq!(one.goes_on_to(2, at(15)), [0, 1]);
+        let beside = one.take_passed_beside();
+        assert!(
+            matches!(beside[..], [(1, Meters(by))] if (9.0..=10.0).contains(&by)),
+            "{beside:?}"
+        );
+        assert!(one.take_passed_beside().is_empty(), "it is told once");
+        // It goes on through the next one.
+        flies(&mut one, 95.0, 201.0, 16);
+        assert_eq!(one.goes_on_to(4, at(21)), [2, 3]);
+        assert!(one.take_passed_beside().is_empty());
+    }
+
+    #[test]
+    fn a_place_that_was_passed_unobserved_or_jumped_over_was_not_passed_beside() {
+        let mut silent = following();
+        silent.begins();
+        silent.is_accurate_to(Some(Meters(0.5)));
+        stands(&mut silent, 60.0, 10);
+        stands(&mut silent, 110.0, 14);
+        assert_eq!(silent.goes_on_to(2, at(14)), [0, 1]);
+        assert!(
+            silent.take_passed_beside().is_empty(),
+            "it may have been there meanwhile"
+        );
+        let mut restarted = following();
+        restarted.continues_at(1);
+        flies(&mut restarted, 60.0, 90.0, 10);
+        assert_eq!(restarted.goes_on_to(2, at(15)), [1]);
+        assert!(
+            restarted.take_passed_beside().is_empty(),
+            "it may have been there before"
+        );
+        let mut jumped = following();
+        jumped.begins();
+        flies(&mut jumped, 0.0, 10.0, 10);
+        assert_eq!(jumped.goes_on_to(4, at(15)), [0]);
+        assert!(jumped.take_passed_beside().is_empty(), "it was not reached at all");
     }
 
     #[test]

@@ -8,6 +8,7 @@
 
 use super::item::{self, Item};
 use crate::ids::Term;
+use crate::units::Meters;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -294,7 +295,42 @@ impl Reached {
     }
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Reached places that a vehicle passed farther away than their radius and its accuracy allow, by its own positions.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PassedBeside {
+    pub places: u32,
+    /// Of the one that was passed farthest away.
+    pub farthest: Meters,
+}
+
+impl Default for PassedBeside {
+    fn default() -> Self {
+        Self {
+            places: 0,
+            farthest: Meters(0.0),
+        }
+    }
+}
+
+impl PassedBeside {
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self {
+            places: self.places.saturating_add(other.places),
+            farthest: Meters(self.farthest.0.max(other.farthest.0)),
+        }
+    }
+
+    #[must_use]
+    pub const fn with(self, distance: Meters) -> Self {
+        self.and(Self {
+            places: 1,
+            farthest: distance,
+        })
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlanReport {
     /// `None`: it never took any. All below is about this plan.
     pub held: Option<PlanDigest>,
@@ -309,6 +345,8 @@ pub struct PlanReport {
     /// where its last item says so.
     pub ended: bool,
     pub finished: bool,
+    /// Of `reached`; none from an agent that is older than this field.
+    pub passed_beside: PassedBeside,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -736,6 +736,12 @@ class Part(Model):
     layer: int | None = None
     """How many altitudeStepMeters higher it flies than the work lies."""
 
+    passed_beside: int | None = None
+    """How many of its places the vehicle passed beside by this plan."""
+
+    passed_beside_by_meters: float | None = None
+    """How far away it passed the worst of them, in meters."""
+
     plan: Plan | None = None
     """The plan that was made of it. It stays as given, whatever the spec says later."""
 
@@ -787,6 +793,12 @@ class MissionStatus(Status):
 
     parts: list[Part] | None = None
     """Who flies what of it."""
+
+    passed_beside: int = 0
+    """How many places a vehicle passed farther away than it was to."""
+
+    passed_beside_by_meters: float | None = None
+    """How far away the worst of them was passed, in meters."""
 
     refused: list[RefusedVehicle] | None = None
     """Vehicles whose autopilots have refused a plan of this Mission. Each is left alone for 10 s, then 20 s, and so on

@@ -29,8 +29,8 @@ use super::stretch::{Stretch, Stretches};
 use super::track::Work;
 use crate::planning::population::{Existing, creations, most_of_mission};
 use model::ids::NodeName;
-use model::plan::PlanDigest;
 use model::plan::flight::MOST_ITEMS;
+use model::plan::{PassedBeside, PlanDigest};
 use model::units::{Meters, Wgs84};
 use std::collections::BTreeSet;
 
@@ -50,6 +50,8 @@ pub struct Part {
     pub ahead: u8,
     /// The plan that it was given with; `None`: none yet, or from an older coordinator.
     pub plan: Option<PartPlan>,
+    /// By the flight of its present plan.
+    pub passed_beside: PassedBeside,
 }
 
 /// The plan of a part as it was given: a fact, while the Mission's spec and the planner may change.
@@ -128,6 +130,8 @@ pub struct Progress {
     /// Vehicles that failed to fly their parts.
     pub failures: u32,
     pub refused: Vec<Refused>,
+    /// Of all times, by plans that are not flown any more.
+    pub passed_beside: PassedBeside,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -205,6 +209,8 @@ pub struct Observed {
     pub underway: Stretches,
     /// Whether it has reached the begin of its work.
     pub begun: bool,
+    /// By the flight of its plan; `None`: not known.
+    pub passed_beside: Option<PassedBeside>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -299,6 +305,18 @@ impl Progress {
 
     pub fn not_flown(&self, work: &Work) -> Stretches {
         work.trimmed(&work.whole().without(&self.all_flown()))
+    }
+
+    /// Of all times, including parts that are not complete.
+    pub fn all_passed_beside(&self) -> PassedBeside {
+        let parts = self.parts.iter();
+        parts.fold(self.passed_beside, |all, part| all.and(part.passed_beside))
+    }
+
+    /// Takes what the parts have passed beside over from them, before they are given up.
+    pub fn give_up_parts(&mut self) {
+        self.passed_beside = self.all_passed_beside();
+        self.parts.clear();
     }
 
     pub fn part(&self, drone: &str) -> Option<&Part> {
@@ -396,6 +414,13 @@ fn take_in(next: &mut Step, wanted: &Wanted, drones: &[Observed]) {
         if let Some(seen) = seen {
             refused::update(&mut progress.refused, seen);
             part.flown = part.flown.and(&seen.flown.within(&part.stretches));
+            if let Some(beside) = seen.passed_beside {
+                // A lower number is of another plan.
+                if beside.places < part.passed_beside.places {
+                    progress.passed_beside = progress.passed_beside.and(part.passed_beside);
+                }
+                part.passed_beside = beside;
+            }
         }
         let Some((why, failed, delete)) = fate(&part, seen, wanted.layer_height.0 > 0.0) else {
             progress.parts.push(part);
@@ -404,6 +429,7 @@ fn take_in(next: &mut Step, wanted: &Wanted, drones: &[Observed]) {
         if part.ahead == 0 {
             progress.flown = progress.flown.and(&part.flown);
         }
+        progress.passed_beside = progress.passed_beside.and(part.passed_beside);
         progress.failures = progress.failures.saturating_add(u32::from(failed));
         if delete && seen.is_some_and(|seen| !seen.leaving) {
             next.delete.push((part.drone.clone(), why.clone()));
@@ -416,7 +442,7 @@ fn take_in(next: &mut Step, wanted: &Wanted, drones: &[Observed]) {
 
 fn halt(next: &mut Step, drones: &[Observed]) {
     next.progress.flown = next.progress.all_flown();
-    next.progress.parts.clear();
+    next.progress.give_up_parts();
     let known: BTreeSet<&str> = next.delete.iter().map(|(drone, _)| drone.as_str()).collect();
     let others = drones
         .iter()
@@ -526,6 +552,7 @@ impl Progress {
             relief: None,
             ahead,
             plan: None,
+            passed_beside: PassedBeside::default(),
         });
     }
 }

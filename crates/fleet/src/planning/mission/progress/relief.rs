@@ -64,13 +64,25 @@ pub(super) fn let_go(next: &mut Step, work: &Work, drones: &[Observed]) {
             continue;
         }
         next.progress.flown = next.progress.flown.and(&part.flown);
+        next.progress.passed_beside = next.progress.passed_beside.and(part.passed_beside);
         if seen(&part.drone).is_some_and(|seen| !seen.leaving) {
             next.delete.push((part.drone.clone(), Why::Relieved));
         }
         next.gave_up.push((part.drone, Why::Relieved));
     }
-    let Progress { flown, parts, .. } = &mut next.progress;
-    parts.retain(|part| part.ahead > 0 || !work.trimmed(&part.stretches.without(flown)).is_empty());
+    let Progress {
+        flown,
+        parts,
+        passed_beside,
+        ..
+    } = &mut next.progress;
+    parts.retain(|part| {
+        let stays = part.ahead > 0 || !work.trimmed(&part.stretches.without(flown)).is_empty();
+        if !stays {
+            *passed_beside = passed_beside.and(part.passed_beside);
+        }
+        stays
+    });
 }
 
 /// Takes reliefs with a part out of `fit`; returns how many more are needed.

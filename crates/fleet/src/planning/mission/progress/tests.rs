@@ -57,6 +57,7 @@ fn seen(drone: &str, doing: Doing) -> Observed {
         flown: Stretches::default(),
         underway: Stretches::default(),
         begun: false,
+        passed_beside: None,
     }
 }
 
@@ -81,6 +82,7 @@ fn part(drone: &str, stretches: &[(f64, f64)]) -> Part {
         relief: None,
         ahead: 0,
         plan: None,
+        passed_beside: PassedBeside::default(),
     }
 }
 
@@ -185,6 +187,33 @@ fn those_who_are_there_share_it_and_a_place_is_kept_for_those_who_come_later() {
             .parts
             .is_empty()
     );
+}
+
+#[test]
+fn what_was_passed_beside_is_counted_over_plans_and_vehicles_and_once() {
+    let beside = |places, meters| {
+        Some(PassedBeside {
+            places,
+            farthest: Meters(meters),
+        })
+    };
+    let saw = |doing, passed_beside| Observed {
+        passed_beside,
+        ..seen("a", doing)
+    };
+    let one = |before: &Progress, seen| step(&route(6), &wanted(1), before, &[seen]).progress;
+    let now = progress(vec![part("a", &[(0.0, 5.0)])]);
+    let now = one(&now, saw(Doing::Busy, beside(1, 9.6)));
+    let now = one(&now, saw(Doing::Busy, beside(2, 9.6)));
+    let now = one(&now, saw(Doing::Busy, None));
+    assert_eq!(now.all_passed_beside(), beside(2, 9.6).unwrap());
+    // Its plan is another one by now.
+    let now = one(&now, saw(Doing::Busy, beside(0, 0.0)));
+    let now = one(&now, saw(Doing::Busy, beside(1, 4.0)));
+    assert_eq!(now.all_passed_beside(), beside(3, 9.6).unwrap());
+    let over = one(&now, saw(Doing::Finished, beside(2, 11.0)));
+    assert!(over.part("a").is_none());
+    assert_eq!(over.all_passed_beside(), beside(4, 11.0).unwrap());
 }
 
 #[test]

@@ -80,6 +80,21 @@ fn what_px4_1_18_has_removed_is_unsupported_there_and_request_message_gives_it()
 }
 
 #[test]
+fn each_version_reports_itself_and_the_commit_that_was_flown() {
+    for (firmware, version, commit) in [
+        (Firmware::Recorded, 0x0111_0040, [0, 0, 0, 0x93, 0x83, 0x55, 0x0A, 0xA7]),
+        (Firmware::Px4V116, 0x0110_00FF, [0, 0, 0, 0x57, 0x91, 0x53, 0xA3, 0x6E]),
+        (Firmware::Px4V118, 0x0112_0080, [0, 0, 0, 0x80, 0xE5, 0xF4, 0xC4, 0x83]),
+    ] {
+        let mut config = VehicleConfig::new(Autopilot::Px4, 1, HOME);
+        config.firmware = firmware;
+        let mut bench = Bench::with(config);
+        bench.pass_to(5.0);
+        assert_eq!(bench.version(), (version, commit), "{firmware:?}");
+    }
+}
+
+#[test]
 fn px4_1_16_acknowledges_a_mode_before_it_judges_it_and_1_18_only_afterwards() {
     for (firmware, verdicts) in [
         (Firmware::Px4V116, &[Accepted, TemporarilyRejected][..]),

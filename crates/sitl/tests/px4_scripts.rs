@@ -161,6 +161,25 @@ fn px4_1_18_arms_with_a_remote_id_transmitter_and_acts_without_one_in_flight_as_
 }
 
 #[test]
+fn px4_1_18_misses_a_companion_as_late_as_the_recorded_one() {
+    const LOST: &str = "Connection to mission computer lost\t";
+    for firmware in [Firmware::Recorded, Firmware::Px4V118] {
+        let mut config = VehicleConfig::new(Autopilot::Px4, 1, HOME);
+        config.firmware = firmware;
+        let mut bench = ready_with(config);
+        let companion = Address {
+            system: 1,
+            component: 191,
+        };
+        bench.receive_from(companion, Request::Heartbeat { kind: COMPANION });
+        bench.pass(5.5);
+        assert!(!bench.sent_text(LOST), "{firmware:?}");
+        bench.pass(1.5);
+        assert!(bench.sent_text(LOST), "{firmware:?}");
+    }
+}
+
+#[test]
 fn a_reposition_without_the_bit_to_change_the_mode_is_unsupported() {
     let mut bench = hovering(10.0);
     let to = |bench: &mut Bench, change: f32| {

@@ -8,8 +8,11 @@
 //! | PARAM_REQUEST_READ, _LIST (20, 21), PARAM_EXT_REQUEST_READ, _LIST (320, 321) | reads parameters |
 //! | MISSION_REQUEST (40), _LIST (43), _INT (51), _PARTIAL_LIST (37) | reads missions, fences and rally points |
 //! | MISSION_ACK (47) that says ACCEPTED | ends a reading; another verdict could cancel somebody's upload |
-//! | COMMAND_LONG or _INT with GET_MESSAGE_INTERVAL (510), REQUEST_MESSAGE (512), REQUEST_PROTOCOL_VERSION (519), REQUEST_AUTOPILOT_CAPABILITIES (520) | each is answered with one message |
+//! | COMMAND_LONG or _INT with GET_HOME_POSITION (410), GET_MESSAGE_INTERVAL (510), REQUEST_MESSAGE (512), REQUEST_PROTOCOL_VERSION (519), REQUEST_AUTOPILOT_CAPABILITIES (520) | each is answered with one message |
 //! | FILE_TRANSFER_PROTOCOL (110) that lists, opens to read, reads, checks or closes | reads files, among them parameters and metadata |
+//!
+//! PX4 1.18 has removed 410, 519 and 520, for REQUEST_MESSAGE. They pass there as well: a ground station that is answered UNSUPPORTED by the
+//! autopilot asks by REQUEST_MESSAGE; DENIED of ours would end its asking.
 //!
 //! Not passed, though they seem harmless: SET_MESSAGE_INTERVAL and REQUEST_DATA_STREAM (the agent flies by the streams
 //! that they would change), SYSTEM_TIME (sets the clock of an autopilot without GPS), TIMESYNC (moves PX4's estimate of
@@ -20,7 +23,7 @@ use super::fields;
 use link::raw::RawFrame;
 
 const ASKING: [u32; 9] = [4, 20, 21, 37, 40, 43, 51, 320, 321];
-const ASKING_COMMANDS: [u16; 4] = [510, 512, 519, 520];
+const ASKING_COMMANDS: [u16; 5] = [410, 510, 512, 519, 520];
 /// TerminateSession, ListDirectory, OpenFileRO, ReadFile, CalcFileCRC32, BurstReadFile.
 const READING_OPERATIONS: [u8; 6] = [1, 3, 4, 5, 14, 15];
 const ACCEPTED: u8 = 0;
@@ -88,6 +91,7 @@ mod tests {
             verdict(MavMissionResult::MAV_MISSION_ACCEPTED),
             long(MavCmd::MAV_CMD_REQUEST_MESSAGE),
             long(MavCmd::MAV_CMD_GET_MESSAGE_INTERVAL),
+            long(MavCmd::MAV_CMD_GET_HOME_POSITION),
             long(MavCmd::MAV_CMD_REQUEST_PROTOCOL_VERSION),
             long(MavCmd::MAV_CMD_REQUEST_AUTOPILOT_CAPABILITIES),
             files(3),

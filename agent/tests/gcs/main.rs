@@ -9,7 +9,9 @@ use agent::gcs::routes::GuestId;
 use agent::gcs::{Config, Place};
 use guests::{Guest, receives_nothing_of};
 use line::{DEADLINE, ack, gcs_beat, line, signed, unknown, v1, v2, vehicle_beat};
-use link::dialect::{COMMAND_LONG_DATA, MavCmd, MavMessage, PARAM_REQUEST_LIST_DATA, PARAM_SET_DATA};
+use link::dialect::{
+    COMMAND_ACK_DATA, COMMAND_LONG_DATA, MavCmd, MavMessage, MavResult, PARAM_REQUEST_LIST_DATA, PARAM_SET_DATA,
+};
 use link::raw::RawFrame;
 use model::units::Address;
 use std::sync::Arc;
@@ -193,6 +195,51 @@ async fn in_read_only_mode_a_guest_is_notified_and_nothing_else_happens() {
     line.receives("the question", &v2(QGC, 3, &list_parameters())).await;
     assert!(!line.has_received(&v2(QGC, 1, &arm())) && !line.has_received(&v2(QGC, 2, &set)));
     assert_eq!(gcs.counters().read_only, 2);
+    gcs.close().await;
+}
+
+#[tokio::test]
+#[allow(deprecated, reason = "ground stations still ask so")]
+async fn in_read_only_mode_the_autopilot_itself_answers_a_guest_what_its_version_has_removed() {
+    let mut line = line(8192).await;
+    let mut config = places();
+    config.policy.read_only = true;
+    let gcs = agent::gcs::start(config, line.handle.clone(), None);
+    let mut guest = Guest::udp(&gcs).await;
+    line.says(&v2(VEHICLE, 0, &vehicle_beat(true))).await;
+    for (sequence, command, result) in [
+        (1, MavCmd::MAV_CMD_GET_HOME_POSITION, MavResult::MAV_RESULT_UNSUPPORTED),
+        (
+            2,
+            MavCmd::MAV_CMD_REQUEST_PROTOCOL_VERSION,
+            MavResult::MAV_RESULT_UNSUPPORTED,
+        ),
+        (
+            3,
+            MavCmd::MAV_CMD_REQUEST_AUTOPILOT_CAPABILITIES,
+            MavResult::MAV_RESULT_UNSUPPORTED,
+        ),
+        (4, MavCmd::MAV_CMD_REQUEST_MESSAGE, MavResult::MAV_RESULT_ACCEPTED),
+    ] {
+        let asks = MavMessage::COMMAND_LONG(COMMAND_LONG_DATA {
+            command,
+            target_system: VEHICLE.0,
+            target_component: VEHICLE.1,
+            ..COMMAND_LONG_DATA::default()
+        });
+        let answers = MavMessage::COMMAND_ACK(COMMAND_ACK_DATA {
+            command,
+            result,
+            target_system: QGC.0,
+            target_component: QGC.1,
+            ..COMMAND_ACK_DATA::default()
+        });
+        guest.says(&v2(QGC, sequence, &asks)).await;
+        line.receives("the question", &v2(QGC, sequence, &asks)).await;
+        line.says(&v2(VEHICLE, sequence, &answers)).await;
+        guest.receives("its answer", &v2(VEHICLE, sequence, &answers)).await;
+    }
+    assert_eq!(gcs.counters().read_only, 0);
     gcs.close().await;
 }
 

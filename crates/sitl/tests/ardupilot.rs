@@ -3,7 +3,7 @@
 mod support;
 
 use mavlink::dialects::ardupilotmega::{MavLandedState as Landed, MavMessage, MavState};
-use sitl::model::{Autopilot, VehicleConfig};
+use sitl::model::{Autopilot, Firmware, VehicleConfig};
 use sitl::wire::{Address, GotoTarget, Request};
 use support::Verdict::{Accepted, Denied, Failed, TemporarilyRejected, Unsupported};
 use support::ardupilot::*;
@@ -381,6 +381,21 @@ fn a_reboot_on_the_ground_starts_over_without_the_streams() {
         .messages()
         .filter(|(at, message)| *at > rebooted_at && matches!(message, MavMessage::SYS_STATUS(_)));
     assert_eq!(late.count(), 0);
+}
+
+#[test]
+fn each_version_reports_itself_and_the_commit_that_was_flown() {
+    for (firmware, version, commit) in [
+        (Firmware::Recorded, 0x0407_0000, *b"90700977"),
+        (Firmware::Copter46, 0x0406_02FF, *b"1ebd4d99"),
+        (Firmware::Copter48, 0x0408_0000, *b"64a9c787"),
+    ] {
+        let mut config = VehicleConfig::new(Autopilot::ArduPilot, 1, HOME);
+        config.firmware = firmware;
+        let mut bench = Bench::with(config);
+        bench.pass(5.0);
+        assert_eq!(bench.version(), (version, commit), "{firmware:?}");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 mod support;
 
 use sitl::model::{Autopilot, Firmware, VehicleConfig};
-use sitl::wire::{LocalTarget, Request};
+use sitl::wire::{Address, LocalTarget, Request};
 use support::Verdict::{self, Accepted, Denied, Failed, Other, TemporarilyRejected, Unsupported};
 use support::px4::*;
 use support::{Bench, HOME, US};
@@ -12,6 +12,7 @@ const OFFBOARD: u32 = 0x0006_0000;
 const POSITION: u32 = 0x0003_0000;
 const ALTITUDE: u32 = 0x0002_0000;
 const STABILIZED: u32 = 0x0007_0000;
+const TERMINATION: u32 = 0x000A_0000;
 const ORBIT: u32 = 0x0103_0000;
 const PLACE_ONLY: u16 = 0b1101_1111_1000;
 const VELOCITY_ONLY: u16 = 0b1101_1100_0111;
@@ -72,10 +73,29 @@ fn what_px4_1_18_has_removed_is_unsupported_there_and_request_message_gives_it()
             let asked = [message, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
             assert_eq!(bench.verdicts(512, asked), [Accepted], "{message} of {firmware:?}");
         }
+        for parameter in ["COM_ARM_ODID", "MAN_OVERRIDE_SPD"] {
+            let is_there = bench.vehicle.parameter(parameter).is_some();
+            assert_eq!(is_there, firmware == Firmware::Px4V118, "{parameter} of {firmware:?}");
+        }
         for parameter in ["COM_OBC_LOSS_T", "COM_TAKEOFF_ACT"] {
             let is_there = bench.vehicle.parameter(parameter).is_some();
             assert_eq!(is_there, firmware == Firmware::Px4V116, "{parameter} of {firmware:?}");
         }
+    }
+}
+
+#[test]
+fn each_version_reports_itself_and_the_commit_that_was_flown() {
+    for (firmware, version, commit) in [
+        (Firmware::Recorded, 0x0111_0040, [0, 0, 0, 0x93, 0x83, 0x55, 0x0A, 0xA7]),
+        (Firmware::Px4V116, 0x0110_00FF, [0, 0, 0, 0x57, 0x91, 0x53, 0xA3, 0x6E]),
+        (Firmware::Px4V118, 0x0112_0080, [0, 0, 0, 0x80, 0xE5, 0xF4, 0xC4, 0x83]),
+    ] {
+        let mut config = VehicleConfig::new(Autopilot::Px4, 1, HOME);
+        config.firmware = firmware;
+        let mut bench = Bench::with(config);
+        bench.pass_to(5.0);
+        assert_eq!(bench.version(), (version, commit), "{firmware:?}");
     }
 }
 
@@ -94,6 +114,68 @@ fn px4_1_16_acknowledges_a_mode_before_it_judges_it_and_1_18_only_afterwards() {
             verdicts,
             "a place in the body frame is no set-point; {firmware:?}"
         );
+    }
+}
+
+fn version_118(name: &str, value: f32) -> VehicleConfig {
+    let mut config = VehicleConfig::new(Autopilot::Px4, 1, HOME);
+    config.firmware = Firmware::Px4V118;
+    config.parameters = vec![(name.to_owned(), value)];
+    config
+}
+
+#[test]
+fn a_fast_stick_takes_px4_1_18_over_unless_its_parameter_is_negative() {
+    for (speed, mode) in [(1.0, POSITION), (-1.0, HOLD)] {
+        let mut bench = hover(ready_with(version_118("MAN_OVERRIDE_SPD", speed)), 10.0);
+        bench.vehicle.fly_by_stick(HOME);
+        assert_eq!(bench.truth().custom_mode, mode, "{speed}");
+    }
+}
+
+#[test]
+fn px4_1_18_arms_with_a_remote_id_transmitter_and_acts_without_one_in_flight_as_its_parameter_says() {
+    const TRANSMITTER: Address = Address {
+        system: 1,
+        component: 236,
+    };
+    let transmit = |bench: &mut Bench, seconds: u32| {
+        for _ in 0..seconds {
+            bench.receive_from(TRANSMITTER, Request::Heartbeat { kind: 34 });
+            bench.pass(1.0);
+        }
+    };
+    for (value, mode) in [(2.0, HOLD), (3.0, RETURN), (4.0, LAND), (5.0, TERMINATION)] {
+        let mut bench = ready_with(version_118("COM_ARM_ODID", value));
+        assert_eq!(bench.arm(), TemporarilyRejected, "{value}");
+        assert!(bench.sent_text("Preflight Fail: Open Drone ID system missing"));
+        transmit(&mut bench, 1);
+        assert_eq!(bench.arm(), Accepted, "{value}");
+        take_off_to(&mut bench, 508.0);
+        transmit(&mut bench, 30);
+        assert_eq!(bench.truth().custom_mode, HOLD, "{value}");
+        bench.until("its mode", 12.0, |bench| {
+            bench.now_s() > 45.0 && bench.truth().custom_mode == mode
+        });
+    }
+}
+
+#[test]
+fn px4_1_18_misses_a_companion_as_late_as_the_recorded_one() {
+    const LOST: &str = "Connection to mission computer lost\t";
+    for firmware in [Firmware::Recorded, Firmware::Px4V118] {
+        let mut config = VehicleConfig::new(Autopilot::Px4, 1, HOME);
+        config.firmware = firmware;
+        let mut bench = ready_with(config);
+        let companion = Address {
+            system: 1,
+            component: 191,
+        };
+        bench.receive_from(companion, Request::Heartbeat { kind: COMPANION });
+        bench.pass(5.5);
+        assert!(!bench.sent_text(LOST), "{firmware:?}");
+        bench.pass(1.5);
+        assert!(bench.sent_text(LOST), "{firmware:?}");
     }
 }
 

@@ -76,6 +76,7 @@ pub(super) fn parameters(autopilot: Autopilot, firmware: Firmware) -> &'static [
     match (autopilot, firmware) {
         (Autopilot::ArduPilot, Firmware::Copter48) => COPTER_48_PARAMETERS,
         (Autopilot::ArduPilot, _) => ARDUPILOT_PARAMETERS,
+        (Autopilot::Px4, Firmware::Px4V118) => PX4_118_PARAMETERS,
         (Autopilot::Px4, _) => PX4_PARAMETERS,
     }
 }
@@ -127,6 +128,30 @@ const ARDUPILOT_PARAMETERS: &[Parameter] = &[
     ("NO_SUCH_NAME", &[1.0], false),
 ];
 
+/// [`PX4_PARAMETERS`] that PX4 1.18 has.
+const PX4_118_PARAMETERS: &[Parameter] = &[
+    ("MIS_TAKEOFF_ALT", &[2.5, 5.0], false),
+    ("COM_DISARM_LAND", &[2.0, 4.0], false),
+    ("COM_DISARM_PRFLT", &[5.0, 10.0], false),
+    ("COM_FAIL_ACT_T", &[0.0, 2.0, 5.0], false),
+    ("COM_OF_LOSS_T", &[1.0, 3.0], false),
+    ("COM_OBL_RC_ACT", &[0.0, 1.0, 4.0, 5.0], true),
+    ("COM_RCL_EXCEPT", &[0.0, 4.0], true),
+    ("COM_DL_LOSS_T", &[5.0, 10.0], true),
+    ("COM_DLL_EXCEPT", &[0.0, 2.0, 4.0], true),
+    ("NAV_DLL_ACT", &[0.0, 1.0, 2.0, 3.0], true),
+    ("GF_ACTION", &[1.0, 2.0, 3.0, 5.0], true),
+    ("GF_MAX_HOR_DIST", &[0.0, 25.0], false),
+    ("GF_MAX_VER_DIST", &[0.0, 12.0], false),
+    ("RTL_RETURN_ALT", &[15.0, 30.0], false),
+    ("RTL_DESCEND_ALT", &[10.0, 30.0], false),
+    ("RTL_LAND_DELAY", &[0.0, 3.0], false),
+    ("MPC_XY_CRUISE", &[3.0, 8.0], false),
+    ("MPC_LAND_SPEED", &[0.5, 0.7], false),
+    ("SYS_FAILURE_EN", &[0.0, 1.0], true),
+    ("NO_SUCH_NAME", &[1.0], true),
+];
+
 const PX4_PARAMETERS: &[Parameter] = &[
     ("MIS_TAKEOFF_ALT", &[2.5, 5.0], false),
     ("COM_DISARM_LAND", &[2.0, 4.0], false),
@@ -157,3 +182,37 @@ pub(super) const MESSAGES: &[u32] = &[
     0, 1, 2, 30, 31, 32, 33, 36, 42, 62, 74, 83, 85, 87, 105, 116, 125, 132, 141, 147, 148, 162, 168, 193, 230, 242,
     245, 253, 265, 291, 300, 331, 340, 395, 397, 410, 411, 435, 436, 437, 9999,
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::super::encode::Scene;
+    use super::super::simulated::parameter_names;
+    use super::*;
+    use sitl::model::Wgs84;
+
+    #[test]
+    fn each_version_has_the_parameters_that_its_scripts_write() {
+        let recorded = [Autopilot::ArduPilot, Autopilot::Px4].map(|autopilot| (autopilot, Firmware::Recorded));
+        let played = Firmware::VERSIONS.map(|firmware| (firmware.autopilot().unwrap(), firmware));
+        for (autopilot, firmware) in recorded.into_iter().chain(played) {
+            let place = Wgs84 {
+                lat_deg: 47.0,
+                lon_deg: 8.0,
+                amsl_m: 488.0,
+            };
+            let names = parameter_names(&Scene {
+                place,
+                system: 1,
+                autopilot,
+                firmware,
+            });
+            let lacks = |name: &&str| !names.iter().any(|known| known == name);
+            let missing: Vec<_> = parameters(autopilot, firmware)
+                .iter()
+                .map(|row| row.0)
+                .filter(lacks)
+                .collect();
+            assert_eq!(missing, ["NO_SUCH_NAME"], "{firmware:?}");
+        }
+    }
+}

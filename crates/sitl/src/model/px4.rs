@@ -38,7 +38,7 @@ use self::estimator::Estimator;
 use self::events::Events;
 use self::failsafe::Failsafe;
 use self::flight::{Flight, Outcome};
-use self::gcs_watch::{CompanionWatch, GcsWatch};
+use self::gcs_watch::{CompanionWatch, GcsWatch, RemoteIdWatch};
 use self::health::Health;
 use self::home::Home;
 use self::maneuvers::Takeoff;
@@ -81,6 +81,7 @@ pub(super) struct Px4 {
     motor_fails: bool,
     gcs: GcsWatch,
     companion: CompanionWatch,
+    remote_id: RemoteIdWatch,
     reported: Option<Health>,
     events: Events,
     texts: Texts,
@@ -134,6 +135,7 @@ impl Px4 {
             motor_fails: false,
             gcs: GcsWatch::default(),
             companion: CompanionWatch::default(),
+            remote_id: RemoteIdWatch::default(),
             reported: None,
             events: Events::new(),
             texts: Texts::new(),
@@ -313,6 +315,10 @@ impl Pilot for Px4 {
 
     fn fly_by_stick(&mut self, core: &mut Core, to: Neu) {
         if !self.flying() || self.flight == Flight::Tumbling {
+            return;
+        }
+        // The stick moves faster than any threshold; a negative one lets none take over (PX4 1.18).
+        if core.params.get("MAN_OVERRIDE_SPD") < 0.0 && !self.mode.follows_sticks() {
             return;
         }
         self.enter(core, Mode::Position);

@@ -196,6 +196,18 @@ impl Bench {
         answers.collect()
     }
 
+    /// flight_sw_version and flight_custom_version of a requested AUTOPILOT_VERSION.
+    pub fn version(&mut self) -> (u32, [u8; 8]) {
+        let request = [148.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+        assert_eq!(self.command(512, request), Verdict::Accepted);
+        self.pass(0.1);
+        let reported = self.messages().filter_map(|(_, message)| match message {
+            MavMessage::AUTOPILOT_VERSION(version) => Some((version.flight_sw_version, version.flight_custom_version)),
+            _ => None,
+        });
+        reported.last().expect("a report")
+    }
+
     pub fn arm(&mut self) -> Verdict {
         self.command(400, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
     }

@@ -7,6 +7,8 @@ use crate::control_plane::cache_root;
 use crate::prerequisites::{Missing, version_numbers};
 
 const PURPOSE: &str = "it is flown by the tests with real autopilots";
+/// Name in each program of ArduCopter since its parameters were renamed, on the way to 4.7; its parameters file names none of these.
+const RENAMED: &[u8] = b"RTL_ALT_M\0";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stack {
@@ -96,6 +98,8 @@ impl Firmware {
                 let numbers = version_of(folder);
                 match (self.stack, numbers.first()?, numbers.get(1)?) {
                     (Stack::ArduPilot, 4, ..=6) if folder.starts_with("copter") => Some("copter-4.6"),
+                    // Development builds of 4.7 have either names; the recorded version has the old ones.
+                    (Stack::ArduPilot, 4, 7) if folder.starts_with("copter") && !self.has_renamed() => None,
                     (Stack::ArduPilot, 4, _) if folder.starts_with("copter") => Some("copter-4.8"),
                     (Stack::Px4, 1, ..=16) if folder.starts_with("px4") => Some("px4-1.16"),
                     (Stack::Px4, 1, 18..) if folder.starts_with("px4") => Some("px4-1.18"),
@@ -103,6 +107,11 @@ impl Firmware {
                 }
             })
             .next()
+    }
+
+    fn has_renamed(&self) -> bool {
+        let names = |bytes: Vec<u8>| bytes.windows(RENAMED.len()).any(|part| part == RENAMED);
+        std::fs::read(&self.program).is_ok_and(names)
     }
 
     pub fn all(stack: Stack) -> Found {
@@ -327,6 +336,22 @@ mod tests {
         );
         let all = Firmware::in_folders_of(&scratch.path().join("nothing"), Stack::Px4);
         assert!(all.programs.is_empty() && all.incomplete.is_empty());
+    }
+
+    #[test]
+    fn a_development_build_of_4_7_is_played_by_the_names_that_its_program_has() {
+        let scratch = Scratch::new("skein-firmware-").unwrap();
+        for (folder, program) in [
+            ("copter-4.7-dev-2025", &b"ModeRTL\0RTL_ALT\0RTL_ALT_MIN\0"[..]),
+            ("copter-4.7-dev-2026", &b"ModeRTL\0RTL_ALT_M\0RTL_SPEED_MS\0"[..]),
+        ] {
+            let folder = scratch.folder(folder).unwrap();
+            std::fs::write(folder.join("arducopter"), program).unwrap();
+            std::fs::write(folder.join("copter.parm"), "").unwrap();
+        }
+        let programs = Firmware::in_folders_of(scratch.path(), Stack::ArduPilot).programs;
+        let played: Vec<_> = programs.iter().map(Firmware::simulated_version).collect();
+        assert_eq!(played, [None, Some("copter-4.8")]);
     }
 
     #[test]

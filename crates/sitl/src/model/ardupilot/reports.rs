@@ -7,6 +7,7 @@ use super::ArduPilot;
 use super::battery_watch::{Charge, volts};
 use super::boot::{GPS_FIX_S, INITIALIZED_S, ORIGIN_S, SENSORS_SETTLED_S};
 use super::modes;
+use crate::model::config::Firmware;
 use crate::model::core::Core;
 use crate::model::telemetry::{self, id};
 
@@ -29,11 +30,31 @@ pub(super) fn known(message: u32) -> bool {
     KNOWN.contains(&message)
 }
 
+/// AUTOPILOT_VERSION.flight_sw_version, and the beginning of the commit as text: of the versions that were flown.
+const fn build(firmware: Firmware) -> (u32, [u8; 8]) {
+    match firmware {
+        Firmware::Copter46 => (0x0406_02FF, *b"1ebd4d99"),
+        Firmware::Copter48 => (0x0408_0000, *b"64a9c787"),
+        Firmware::Recorded | Firmware::Px4V116 | Firmware::Px4V118 => (0x0407_0000, *b"90700977"),
+    }
+}
+
 /// Id as in the real simulator: 17 characters, the first advanced by the instance, here the system id less one.
 fn hardware_uid(system_id: u8) -> [u8; 18] {
     let mut uid = *b"0f3a61c58b2d947e6\0";
     uid[0] = uid[0].wrapping_add(system_id.wrapping_sub(1));
     uid
+}
+
+fn autopilot_version(core: &Core) -> MavMessage {
+    let (flight_sw_version, flight_custom_version) = build(core.config.firmware);
+    MavMessage::AUTOPILOT_VERSION(apm::AUTOPILOT_VERSION_DATA {
+        capabilities: apm::MavProtocolCapability::from_bits_retain(64495),
+        flight_sw_version,
+        flight_custom_version,
+        uid2: hardware_uid(core.config.system_id),
+        ..apm::AUTOPILOT_VERSION_DATA::DEFAULT
+    })
 }
 
 impl ArduPilot {
@@ -59,13 +80,7 @@ impl ArduPilot {
             id::FENCE_STATUS if !self.fence.is_on() => return None,
             id::FENCE_STATUS => self.fence_status(),
             id::BATTERY_STATUS => self.battery_status(core),
-            id::AUTOPILOT_VERSION => MavMessage::AUTOPILOT_VERSION(apm::AUTOPILOT_VERSION_DATA {
-                capabilities: apm::MavProtocolCapability::from_bits_retain(64495),
-                flight_sw_version: 67_567_616,
-                flight_custom_version: *b"90700977",
-                uid2: hardware_uid(core.config.system_id),
-                ..apm::AUTOPILOT_VERSION_DATA::DEFAULT
-            }),
+            id::AUTOPILOT_VERSION => autopilot_version(core),
             id::EKF_STATUS_REPORT => MavMessage::EKF_STATUS_REPORT(apm::EKF_STATUS_REPORT_DATA {
                 flags: apm::EkfStatusFlags::from_bits_retain(match core.uptime_s {
                     t if t < 5.0 => 1024,

@@ -57,6 +57,7 @@ pub(super) const BATTERY_LOW_CHECK: Kind = Kind::new("check_battery_low", 0x22);
 pub(super) const BATTERY_CRITICAL_CHECK: Kind = Kind::new("check_battery_critical", 0x22);
 pub(super) const BATTERY_EMERGENCY_CHECK: Kind = Kind::new("check_battery_emergency", 0x00);
 pub(super) const MOTOR_FAILED: Kind = Kind::new("check_failure_detector_motor", 0x22);
+pub(super) const REMOTE_ID_MISSING: Kind = Kind::new("check_open_drone_id_missing", 0x33);
 pub(super) const FENCE_VIOLATED: Kind = Kind::new("check_gf_violation", 0x33);
 
 pub(super) const ARM_DENIED: Kind = Kind::new("commander_arm_denied_resolve_failures", 0x62);

@@ -1,4 +1,4 @@
-//! PX4's data link supervision: heartbeats of a ground station (type 6, any id) and of a companion.
+//! PX4's data link supervision: heartbeats of a ground station (type 6, any id), of a companion and of a Remote ID transmitter.
 
 use crate::model::core::Core;
 
@@ -23,6 +23,9 @@ pub(super) struct CompanionWatch {
 /// Delay beyond COM_OBC_LOSS_T (recorded: 6.3 s after the last heartbeat).
 const COMPANION_NOTICED_S: f64 = 1.2;
 
+/// COM_OBC_LOSS_T, which 1.18 lacks.
+const COMPANION_LOST_S: f32 = 5.0;
+
 impl CompanionWatch {
     pub(super) fn heartbeat(&mut self, core: &Core) {
         self.heard_s = Some(core.uptime_s);
@@ -30,8 +33,40 @@ impl CompanionWatch {
 
     pub(super) fn step(&mut self, core: &Core) -> Option<Change> {
         let heard_s = self.heard_s?;
-        let window_s = f64::from(core.params.get("COM_OBC_LOSS_T")) + COMPANION_NOTICED_S;
+        let lost_s = match core.params.index_of("COM_OBC_LOSS_T") {
+            Some(_) => core.params.get("COM_OBC_LOSS_T"),
+            None => COMPANION_LOST_S,
+        };
+        let window_s = f64::from(lost_s) + COMPANION_NOTICED_S;
         let lost = core.uptime_s - heard_s > window_s * core.config.seconds_per_peer_second;
+        if lost == self.lost {
+            return None;
+        }
+        self.lost = lost;
+        Some(if lost { Change::Lost } else { Change::Regained })
+    }
+}
+
+/// Heartbeats of type 34 from the vehicle's own system id (sources of PX4).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RemoteIdWatch {
+    heard_s: Option<f64>,
+    lost: bool,
+}
+
+const REMOTE_ID_LOST_S: f64 = 3.0;
+
+impl RemoteIdWatch {
+    pub(super) fn heartbeat(&mut self, core: &Core) {
+        self.heard_s = Some(core.uptime_s);
+    }
+
+    pub(super) fn connected(&self) -> bool {
+        self.heard_s.is_some() && !self.lost
+    }
+
+    pub(super) fn step(&mut self, core: &Core) -> Option<Change> {
+        let lost = core.uptime_s - self.heard_s? > REMOTE_ID_LOST_S * core.config.seconds_per_peer_second;
         if lost == self.lost {
             return None;
         }

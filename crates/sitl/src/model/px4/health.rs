@@ -19,6 +19,7 @@ mod component {
     pub(super) const SYSTEM: u8 = 20;
     pub(super) const GLOBAL_POSITION: u8 = 24;
     pub(super) const COMPASS: u8 = 27;
+    pub(super) const REMOTE_ID: u8 = 30;
 }
 
 /// Inputs of the checks; a change is reported without a request.
@@ -32,6 +33,9 @@ pub(super) struct Health {
     pub(super) ground_station: bool,
     pub(super) ground_station_needed: bool,
     pub(super) outside_fence: bool,
+    pub(super) remote_id_missing: bool,
+    /// COM_ARM_ODID beyond a warning.
+    pub(super) remote_id_needed: bool,
     pub(super) mission: bool,
     /// COM_ARM_MIS_REQ: every mode needs a mission for arming.
     pub(super) mission_needed: bool,
@@ -57,6 +61,10 @@ impl Health {
         self.mission_needed && !self.mission
     }
 
+    fn remote_id_fails(self) -> bool {
+        self.remote_id_needed && self.remote_id_missing
+    }
+
     fn fails_in_all_modes(self) -> bool {
         self.compass_missing
             || self.mission_missing()
@@ -64,6 +72,7 @@ impl Health {
             || self.battery_critical()
             || self.link_missing()
             || self.outside_fence
+            || self.remote_id_fails()
     }
 
     /// States that differ only in modes which fail alike report alike.
@@ -149,6 +158,10 @@ impl Health {
         if self.outside_fence {
             check(events::FENCE_VIOLATED, ALL_MODES, &[component::SYSTEM, 0]);
         }
+        if self.remote_id_missing {
+            let modes = if self.remote_id_needed { ALL_MODES } else { [0; 4] };
+            check(events::REMOTE_ID_MISSING, modes, &[component::REMOTE_ID]);
+        }
         report.push((events::HEALTH_SUMMARY, vec![0x00, 0x02, 0x08, 0x02, 0x38]));
         report
     }
@@ -168,6 +181,9 @@ impl Health {
         if self.link_missing() {
             texts.push((MAV_SEVERITY_WARNING, "Preflight Fail: No connection to the GCS"));
         }
+        if self.remote_id_missing {
+            texts.push((MAV_SEVERITY_CRITICAL, "Preflight Fail: Open Drone ID system missing"));
+        }
         texts
     }
 
@@ -186,7 +202,8 @@ impl Health {
             | bit(component::COMPASS, self.compass_missing)
             | bit(component::MOTORS, self.motor_failed)
             | bit(component::BATTERY, self.charge > Charge::Ok)
-            | bit(component::LINKS, self.link_missing());
+            | bit(component::LINKS, self.link_missing())
+            | bit(component::REMOTE_ID, self.remote_id_missing);
         let mission = if self.mission { MISSION_MODE } else { 0 };
         let run = match self {
             Self { attitude: false, .. } => NO_ATTITUDE_MODES,
@@ -221,6 +238,8 @@ mod tests {
         ground_station_needed: false,
         mission_needed: false,
         outside_fence: false,
+        remote_id_missing: false,
+        remote_id_needed: false,
         mission: false,
         offboard: false,
         mode: Mode::Hold,

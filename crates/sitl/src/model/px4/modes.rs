@@ -1,5 +1,8 @@
 //! PX4's modes: `custom_mode` numbers, names, and what each allows.
 
+/// MAV_MODE_FLAG_MANUAL_INPUT_ENABLED.
+const MANUAL_INPUT: u8 = 64;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     Manual,
@@ -85,6 +88,10 @@ impl Mode {
             Self::Manual | Self::Altitude | Self::Position | Self::PositionSlow | Self::Acro | Self::Stabilized => 81,
             _ => 29,
         }
+    }
+
+    pub(super) fn follows_sticks(self) -> bool {
+        self.base_mode() & MANUAL_INPUT != 0
     }
 
     pub(super) fn name(self) -> &'static str {

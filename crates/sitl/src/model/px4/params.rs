@@ -58,17 +58,18 @@ const ROWS: &[(&str, ParamKind, f32)] = &[
     ("SYS_HAS_MAG", Int32, 1.0),
 ];
 
+/// Names and defaults in the program's own descriptions of its parameters.
+const ONLY_IN_118: &[(&str, ParamKind, f32)] = &[("COM_ARM_ODID", Int32, 0.0), ("MAN_OVERRIDE_SPD", Real32, 1.0)];
 /// Release notes and sources of PX4 1.18.
 const NOT_IN_118: &[&str] = &["COM_OBC_LOSS_T", "COM_TAKEOFF_ACT"];
 /// NAV_ACC_RAD, which no setting for multicopters lowers any more.
 const RADIUS_IN_118_M: f32 = 10.0;
 
 pub(in crate::model) fn params(firmware: Firmware) -> Params {
-    let recorded = Params::new(ROWS);
     match firmware {
-        Firmware::Px4V118 => recorded
+        Firmware::Px4V118 => Params::new(&[ROWS, ONLY_IN_118].concat())
             .of_version(&[], NOT_IN_118)
             .with_default("NAV_ACC_RAD", RADIUS_IN_118_M),
-        Firmware::Recorded | Firmware::Px4V116 | Firmware::Copter46 | Firmware::Copter48 => recorded,
+        Firmware::Recorded | Firmware::Px4V116 | Firmware::Copter46 | Firmware::Copter48 => Params::new(ROWS),
     }
 }

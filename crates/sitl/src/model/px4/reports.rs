@@ -6,6 +6,7 @@ use mavlink::dialects::ardupilotmega::MavMessage;
 use super::battery_watch::{Charge, charge, volts};
 use super::modes::Mode;
 use super::{Px4, metadata};
+use crate::model::config::Firmware;
 use crate::model::core::Core;
 use crate::model::outdated;
 use crate::model::telemetry::{self, id};
@@ -38,6 +39,30 @@ pub(super) fn known(message: u32) -> bool {
     message == 0 || STREAMED.contains(&message) && !EMPTY.contains(&message)
 }
 
+/// AUTOPILOT_VERSION.flight_sw_version, and the beginning of the commit as a number: of the versions that were flown.
+const fn build(firmware: Firmware) -> (u32, u64) {
+    match firmware {
+        Firmware::Px4V116 => (0x0110_00FF, 0x6ea3_5391_5700_0000),
+        Firmware::Px4V118 => (0x0112_0080, 0x83c4_f4e5_8000_0000),
+        Firmware::Recorded | Firmware::Copter46 | Firmware::Copter48 => (0x0111_0040, 0xa70a_5583_9300_0000),
+    }
+}
+
+fn autopilot_version(core: &Core) -> MavMessage {
+    let (version, commit) = build(core.config.firmware);
+    MavMessage::AUTOPILOT_VERSION(apm::AUTOPILOT_VERSION_DATA {
+        capabilities: apm::MavProtocolCapability::from_bits_retain(59647),
+        uid: 5_283_920_058_631_409_231 + u64::from(core.config.system_id) - 1,
+        flight_sw_version: version,
+        middleware_sw_version: version,
+        os_sw_version: 101_854_463,
+        board_version: 1,
+        flight_custom_version: commit.to_le_bytes(),
+        middleware_custom_version: commit.to_le_bytes(),
+        ..apm::AUTOPILOT_VERSION_DATA::DEFAULT
+    })
+}
+
 impl Px4 {
     pub(super) fn compose(&self, core: &Core, message: u32) -> Option<MavMessage> {
         Some(match message {
@@ -51,17 +76,7 @@ impl Px4 {
             id::COMPONENT_METADATA => metadata::component_metadata(core),
             id::COMPONENT_INFORMATION => metadata::component_information(core),
             id::BATTERY_STATUS => self.battery_status(core),
-            id::AUTOPILOT_VERSION => MavMessage::AUTOPILOT_VERSION(apm::AUTOPILOT_VERSION_DATA {
-                capabilities: apm::MavProtocolCapability::from_bits_retain(59647),
-                uid: 5_283_920_058_631_409_231 + u64::from(core.config.system_id) - 1,
-                flight_sw_version: 17_891_392,
-                middleware_sw_version: 17_891_392,
-                os_sw_version: 101_854_463,
-                board_version: 1,
-                flight_custom_version: [0, 0, 0, 147, 131, 85, 10, 167],
-                middleware_custom_version: [0, 0, 0, 147, 131, 85, 10, 167],
-                ..apm::AUTOPILOT_VERSION_DATA::DEFAULT
-            }),
+            id::AUTOPILOT_VERSION => autopilot_version(core),
             id::ESTIMATOR_STATUS => MavMessage::ESTIMATOR_STATUS(apm::ESTIMATOR_STATUS_DATA {
                 time_usec: core.boot_us(),
                 flags: apm::EstimatorStatusFlags::from_bits_retain(

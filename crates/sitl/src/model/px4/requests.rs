@@ -13,6 +13,8 @@ use crate::wire::{Address, Request};
 const GROUND_STATION: u8 = 6;
 /// MAV_TYPE_ONBOARD_CONTROLLER.
 const COMPANION: u8 = 18;
+/// MAV_TYPE_ODID.
+const REMOTE_ID: u8 = 34;
 
 /// Answered with a number over all its parameters.
 const HASH: &str = "_HASH_CHECK";
@@ -39,6 +41,9 @@ impl Px4 {
             Request::Heartbeat { kind: GROUND_STATION } => self.gcs.heartbeat(core),
             Request::Heartbeat { kind: COMPANION } if from.system == core.config.system_id => {
                 self.companion.heartbeat(core);
+            }
+            Request::Heartbeat { kind: REMOTE_ID } if from.system == core.config.system_id => {
+                self.remote_id.heartbeat(core);
             }
             // It ignores messages from its own address.
             Request::Command(_) if (from.system, from.component) == (core.config.system_id, 1) => {}

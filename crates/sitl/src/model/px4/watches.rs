@@ -27,6 +27,8 @@ impl Px4 {
             mission_needed: core.params.get("COM_ARM_MIS_REQ") > 0.0,
             ground_station_needed: core.params.get("NAV_DLL_ACT") > 0.0,
             outside_fence: !self.in_fence,
+            remote_id_missing: core.params.get("COM_ARM_ODID") >= 1.0 && !self.remote_id.connected(),
+            remote_id_needed: core.params.get("COM_ARM_ODID") >= 2.0,
             mission: self.mission.is_valid(),
             offboard: self.offboard.is_fresh(core),
             mode: if self.armed_s.is_some() { Mode::Hold } else { self.mode },
@@ -70,6 +72,9 @@ impl Px4 {
                 self.info(core, "Onboard controller regained\t");
             }
         }
+        if self.remote_id.step(core) == Some(Change::Lost) {
+            self.act_on_lost_remote_id(core);
+        }
         match self.gcs.step(core) {
             None => {}
             Some(Change::Regained) => {
@@ -108,6 +113,17 @@ impl Px4 {
         if !excepted && !is_descending {
             self.fail_safe(core, action, events::CAUSE_GCS_LOSS);
         }
+    }
+
+    /// COM_ARM_ODID of 1.18.
+    fn act_on_lost_remote_id(&mut self, core: &mut Core) {
+        let action = match core.params.get("COM_ARM_ODID") as u32 {
+            3 => Action::Return,
+            4 => Action::Land,
+            5 => Action::Terminate,
+            _ => return,
+        };
+        self.fail_safe(core, action, events::CAUSE_GENERIC);
     }
 
     pub(super) fn receiver_step(&mut self, core: &mut Core) {

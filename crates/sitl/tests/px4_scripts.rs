@@ -73,10 +73,8 @@ fn what_px4_1_18_has_removed_is_unsupported_there_and_request_message_gives_it()
             let asked = [message, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
             assert_eq!(bench.verdicts(512, asked), [Accepted], "{message} of {firmware:?}");
         }
-        for parameter in ["COM_ARM_ODID", "MAN_OVERRIDE_SPD"] {
-            let is_there = bench.vehicle.parameter(parameter).is_some();
-            assert_eq!(is_there, firmware == Firmware::Px4V118, "{parameter} of {firmware:?}");
-        }
+        let takes_over = bench.vehicle.parameter("MAN_OVERRIDE_SPD").is_some();
+        assert_eq!(takes_over, firmware == Firmware::Px4V118, "{firmware:?}");
         for parameter in ["COM_OBC_LOSS_T", "COM_TAKEOFF_ACT"] {
             let is_there = bench.vehicle.parameter(parameter).is_some();
             assert_eq!(is_there, firmware == Firmware::Px4V116, "{parameter} of {firmware:?}");

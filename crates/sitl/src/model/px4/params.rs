@@ -9,6 +9,7 @@ const ROWS: &[(&str, ParamKind, f32)] = &[
     ("BAT_CRIT_THR", Real32, 0.07),
     ("BAT_EMERGEN_THR", Real32, 0.05),
     ("BAT_LOW_THR", Real32, 0.15),
+    ("COM_ARM_ODID", Int32, 0.0),
     ("COM_ARM_MIS_REQ", Int32, 0.0),
     ("COM_ARM_WO_GPS", Int32, 1.0),
     ("COM_DLL_EXCEPT", Int32, 0.0),
@@ -59,7 +60,7 @@ const ROWS: &[(&str, ParamKind, f32)] = &[
 ];
 
 /// Names and defaults in the program's own descriptions of its parameters.
-const ONLY_IN_118: &[(&str, ParamKind, f32)] = &[("COM_ARM_ODID", Int32, 0.0), ("MAN_OVERRIDE_SPD", Real32, 1.0)];
+const ONLY_IN_118: &[(&str, ParamKind, f32)] = &[("MAN_OVERRIDE_SPD", Real32, 1.0)];
 /// Release notes and sources of PX4 1.18.
 const NOT_IN_118: &[&str] = &["COM_OBC_LOSS_T", "COM_TAKEOFF_ACT"];
 /// NAV_ACC_RAD, which no setting for multicopters lowers any more.

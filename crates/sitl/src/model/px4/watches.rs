@@ -115,7 +115,7 @@ impl Px4 {
         }
     }
 
-    /// COM_ARM_ODID of 1.18.
+    /// Only 1.18 has COM_ARM_ODID above 2.
     fn act_on_lost_remote_id(&mut self, core: &mut Core) {
         let action = match core.params.get("COM_ARM_ODID") as u32 {
             3 => Action::Return,

@@ -143,7 +143,7 @@ pub fn placed(page: &str, rows: &[String], searched: &[Stack]) -> anyhow::Result
     };
     for line in old {
         let is_unflown = line.split('|').nth(5).is_some_and(|cell| cell.trim() == UNFLOWN);
-        if !all.iter().any(|new| key(new) == key(line)) && !(is_unflown && was_searched(line)) {
+        if !(all.iter().any(|new| key(new) == key(line)) || is_unflown && was_searched(line)) {
             all.push(line);
         }
     }

@@ -63,7 +63,7 @@ fn number(name: &str) -> Option<u64> {
 
 /// One by one, in the standard harness's format: that harness waits by the clock, which does not advance here.
 type Test = (&'static str, fn());
-const TESTS: [Test; 15] = [
+const TESTS: [Test; 16] = [
     (
         "a_landing_leaves_out_those_below_it_only",
         oracle::separation::a_landing_leaves_out_those_below_it_only,
@@ -71,6 +71,10 @@ const TESTS: [Test; 15] = [
     (
         "a_return_explains_its_way_only",
         oracle::separation::own_return::a_return_explains_its_way_only,
+    ),
+    (
+        "a_return_altitude_is_known_under_each_name",
+        oracle::separation::own_return::a_return_altitude_is_known_under_each_name,
     ),
     (
         "what_leaves_its_airspace_is_known",

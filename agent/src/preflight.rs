@@ -11,6 +11,7 @@ mod judge;
 
 pub use self::judge::Ours;
 use self::judge::{Known, READ, Stored, judge, rally_points};
+use fleet::airspace::HIGHEST_RETURN_M;
 use fleet::flight::preflight::Findings;
 use link::dialect::{
     MISSION_CURRENT_DATA, MavMessage, MavParamError, MavParamType, PARAM_ERROR_DATA, PARAM_REQUEST_READ_DATA,
@@ -43,8 +44,6 @@ const OF_RETURN: [Meaning; 3] = [
     Meaning::ReturnAltitudeType,
     Meaning::ReturnClimbMinimum,
 ];
-/// The highest return that an autopilot takes, meters above home (ArduCopter's range of RTL_ALT); anything higher is no such altitude.
-const HIGHEST_RETURN_M: f64 = 3000.0;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Reading {

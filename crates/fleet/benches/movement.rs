@@ -8,7 +8,7 @@
     reason = "a benchmark prints, and fails by panicking"
 )]
 
-use fleet::airspace::{Claims, Doing, Known, Margin, Observation, Owner, Route, Rules};
+use fleet::airspace::{Claims, Doing, Known, Margin, Observation, Owner, ReturnHeight, Route, Rules};
 use fleet::planning::formation::assign::{Seeker, assign};
 use fleet::planning::movement::{Goal, Layers, plan};
 use fleet::planning::site::{Desire, Expected, Site};
@@ -78,7 +78,7 @@ fn holding(count: usize) -> Claims {
         let at = square(count, i);
         let known = Known {
             home: at.at_height(0.0),
-            return_height: 60.0,
+            return_height: ReturnHeight::Read(60.0),
             last: Some(Route::hold(at).volume(SHARP)),
         };
         claims.expect(name(i), known, now);
@@ -323,7 +323,7 @@ fn relief(layers: &Layers, now: Moment) {
     fleet.forget(&name(5_000));
     let known = Known {
         home: away.at_height(0.0),
-        return_height: 60.0,
+        return_height: ReturnHeight::Read(60.0),
         last: None,
     };
     fleet.expect(name(COUNT), known, now);

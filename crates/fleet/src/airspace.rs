@@ -28,7 +28,7 @@ mod route;
 mod sightings;
 mod volume;
 
-pub use beyond::Traffic;
+pub use beyond::{ReturnHeight, Traffic};
 pub(crate) use claim::Neighbor;
 pub use claim::{Doing, Known, NotFit, Observation, Unsteady};
 pub use claims::{Claims, Owner};
@@ -45,6 +45,9 @@ use std::time::Duration;
 
 /// Whether all of a route keeps to a vehicle's Geofences; otherwise why not, as text.
 pub type Allows<'a> = &'a dyn Fn(&NodeName, &Route) -> Result<(), String>;
+
+/// The highest return that an autopilot takes, meters above home (ArduCopter's range of RTL_ALT); anything higher is no such altitude.
+pub const HIGHEST_RETURN_M: f64 = 3000.0;
 
 /// Two vehicles are separate when they are this far apart over ground, or in altitude.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -460,7 +460,7 @@ mod tests {
 
     #[test]
     fn no_route_is_granted_by_rules_that_mean_nothing() {
-        use crate::airspace::{Doing, Known, Observation, Rules};
+        use crate::airspace::{Doing, Known, Observation, ReturnHeight, Rules};
         use model::geo::Local;
         use model::units::Meters;
         let place = Local {
@@ -473,7 +473,7 @@ mod tests {
             let mut claims = Claims::new(Term(1), rules);
             let known = Known {
                 home: place.at_height(0.0),
-                return_height: 40.0,
+                return_height: ReturnHeight::Read(40.0),
                 last: None,
             };
             claims.expect(vehicle.clone(), known, now);

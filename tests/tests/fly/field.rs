@@ -404,7 +404,11 @@ impl Field {
     }
 
     pub fn wait_down(&self, node: &str) -> anyhow::Result<()> {
-        self.wait(&format!("{node} to be down"), 120, || {
+        self.wait_down_within(120, node)
+    }
+
+    pub fn wait_down_within(&self, seconds: u32, node: &str) -> anyhow::Result<()> {
+        self.wait(&format!("{node} to be down"), seconds, || {
             let record = self.record(node);
             ensure!(record.said().down(), "{:?} at {:?} m", record.said(), record.height());
             Ok(())

@@ -24,6 +24,7 @@ mod ledger;
 mod node;
 mod oracle;
 mod program;
+mod returns;
 mod station;
 mod vehicle;
 mod wire;
@@ -63,7 +64,7 @@ fn number(name: &str) -> Option<u64> {
 
 /// One by one, in the standard harness's format: that harness waits by the clock, which does not advance here.
 type Test = (&'static str, fn());
-const TESTS: [Test; 15] = [
+const TESTS: [Test; 17] = [
     (
         "a_landing_leaves_out_those_below_it_only",
         oracle::separation::a_landing_leaves_out_those_below_it_only,
@@ -71,6 +72,14 @@ const TESTS: [Test; 15] = [
     (
         "a_return_explains_its_way_only",
         oracle::separation::own_return::a_return_explains_its_way_only,
+    ),
+    (
+        "a_return_altitude_is_known_under_each_name",
+        oracle::separation::own_return::a_return_altitude_is_known_under_each_name,
+    ),
+    (
+        "a_return_altitude_is_claimed_and_warned_of_as_each_version_stores_it",
+        returns::a_return_altitude_is_claimed_and_warned_of_as_each_version_stores_it,
     ),
     (
         "what_leaves_its_airspace_is_known",

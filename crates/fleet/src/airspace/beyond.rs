@@ -29,6 +29,29 @@ const SPEED_NOISE_M_S: f64 = 1.0;
 /// Largest deviation from its observed line within that time.
 const MAX_TURN_DEVIATION_M: f64 = 5.0;
 
+/// Altitude of an autopilot's return, meters above mean sea level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ReturnHeight {
+    Read(f64),
+    /// It is not known, and any up to this one counts (invariant 18).
+    UpTo(f64),
+}
+
+impl ReturnHeight {
+    pub const fn highest(self) -> f64 {
+        match self {
+            Self::Read(height) | Self::UpTo(height) => height,
+        }
+    }
+
+    const fn lowest(self) -> f64 {
+        match self {
+            Self::Read(height) => height,
+            Self::UpTo(_) => f64::NEG_INFINITY,
+        }
+    }
+}
+
 /// From ADSB_VEHICLE (246).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Traffic {
@@ -145,12 +168,12 @@ pub(super) fn descending(last: &Heard, home: Local) -> Volume {
 const WIDE_SHARE: f64 = 0.9;
 
 /// The level part of a return: straight home from the hold, or from anywhere in the airspace around it, at the altitude of its return or
-/// its own if higher.
-pub(super) fn level_home(hold: &Route, home: Local, return_height: f64, margin: Margin) -> Vec<Tube> {
+/// its own if higher. If the altitude of its return is not known, at each from its own up.
+pub(super) fn level_home(hold: &Route, home: Local, return_height: ReturnHeight, margin: Margin) -> Vec<Tube> {
     let end = hold.end();
     let (wide, below, above) = extent(hold);
-    let top = return_height.max(end.up + above);
-    let bottom = return_height.max(end.up - below);
+    let top = return_height.highest().max(end.up + above);
+    let bottom = return_height.lowest().max(end.up - below);
     let (over_ground, in_height) = (margin.horizontal.0, margin.vertical.0);
     let level = |places: &[Local], radius: f64| {
         let tube = Tube::around(places, over_ground + radius, in_height, in_height);
@@ -173,10 +196,10 @@ pub(super) fn level_home(hold: &Route, home: Local, return_height: f64, margin: 
 }
 
 /// All of a return from the hold, or from anywhere in the airspace around it: up, level to its home, and down.
-pub(super) fn way_home(hold: &Route, home: Local, return_height: f64, margin: Margin) -> Volume {
+pub(super) fn way_home(hold: &Route, home: Local, return_height: ReturnHeight, margin: Margin) -> Volume {
     let end = hold.end();
     let (wide, below, above) = extent(hold);
-    let top = return_height.max(end.up + above);
+    let top = return_height.highest().max(end.up + above);
     let (over_ground, in_height) = (margin.horizontal.0, margin.vertical.0);
     let upright = |low: Local, radius: f64| {
         let places = [low, low.at_height(top)];

@@ -5,7 +5,7 @@
 //!   any --its agent has taken the order and is down--> Ground;  any --its agent has let go of it--> Other
 //!   any --its agent flies, or is to take off for, a plan that is not known here--> Unplanned --the plan is known--> Air
 
-use super::beyond::{Heard, PREDICTION_TIME, back_to, descending, drift, failsafe, flies_on, returning};
+use super::beyond::{Heard, PREDICTION_TIME, ReturnHeight, back_to, descending, drift, failsafe, flies_on, returning};
 use super::index::Key;
 use super::{Around, Margin, Route, Rules, Tube, Volume};
 use model::geo::Local;
@@ -34,8 +34,7 @@ const LENT_HEARD_WITHIN: Duration = Duration::from_secs(2);
 pub struct Known {
     /// The place where it is observed on the ground, if it is.
     pub home: Local,
-    /// Altitude of its autopilot's return, meters above mean sea level.
-    pub return_height: f64,
+    pub return_height: ReturnHeight,
     /// `None`: anywhere.
     pub last: Option<Volume>,
 }
@@ -437,7 +436,7 @@ impl Claim {
             return Some(ahead);
         };
         Some(match by_itself {
-            ByItself::Returns => ahead.and(returning(last, self.known.home, self.known.return_height)),
+            ByItself::Returns => ahead.and(returning(last, self.known.home, self.known.return_height.highest())),
             ByItself::Lands => ahead.and(descending(last, self.known.home)),
             ByItself::Anything => ahead,
         })
@@ -537,7 +536,8 @@ impl Claim {
                 claimed.and(drifts(last.heard)).and(back)
             }
             (Some(Unsteady::Silent), State::Air { way, .. }) => {
-                let falls_back = failsafe(way, self.known.home, self.known.return_height, last.margin);
+                let returns_at = self.known.return_height.highest();
+                let falls_back = failsafe(way, self.known.home, returns_at, last.margin);
                 let claimed = claimed.and(falls_back);
                 // A program's last set-point would carry it on, out of its airspace, and nobody stops it there.
                 if way.has(last.at, last.margin) && !self.is_lent() {

@@ -3,7 +3,7 @@
 //! Owns: [`Claims`]: the claims of vehicles and foreign traffic, and conflicts between them.
 //! Must not: grant; [`crate::safety::may_fly`] does, and only it calls `Claims::take`.
 
-use super::beyond::{Heard, Traffic};
+use super::beyond::{Heard, ReturnHeight, Traffic};
 use super::claim::{Claim, Doing, Known, Neighbor, NotFit, Observation, State, Unsteady};
 use super::index::{Index, Key};
 use super::sightings::Sightings;
@@ -107,8 +107,8 @@ impl Claims {
         })
     }
 
-    /// A vehicle reported its home; its failsafes return at `return_height`, meters above mean sea level.
-    pub fn has_home(&mut self, vehicle: &NodeName, home: Local, return_height: f64) {
+    /// A vehicle reported its home; its failsafes return at `return_height`.
+    pub fn has_home(&mut self, vehicle: &NodeName, home: Local, return_height: ReturnHeight) {
         if let Some(entry) = self.vehicles.get_mut(vehicle) {
             (entry.known.home, entry.known.return_height) = (home, return_height);
         }
@@ -644,10 +644,15 @@ impl Claims {
         Some(self.vehicles.get(vehicle)?.known.home)
     }
 
-    /// The home of a vehicle, at the altitude of its return.
+    /// The home of a vehicle, at the altitude of its return, or the highest that it could be.
     pub fn return_from(&self, vehicle: &NodeName) -> Option<Local> {
         let known = &self.vehicles.get(vehicle)?.known;
-        Some(known.home.at_height(known.return_height))
+        Some(known.home.at_height(known.return_height.highest()))
+    }
+
+    pub fn has_read_return(&self, vehicle: &NodeName) -> bool {
+        let known = self.vehicles.get(vehicle).map(|entry| &entry.known);
+        known.is_some_and(|known| matches!(known.return_height, ReturnHeight::Read(_)))
     }
 
     /// Vehicles that may be in the air.

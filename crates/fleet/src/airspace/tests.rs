@@ -33,7 +33,7 @@ pub(crate) fn knowing(vehicles: &[(&str, Local)]) -> Claims {
     for (name, home) in vehicles {
         let known = Known {
             home: *home,
-            return_height: 40.0,
+            return_height: ReturnHeight::Read(40.0),
             last: None,
         };
         claims.expect(node(name), known, second(0.0));

@@ -28,7 +28,9 @@ pub use plan_way::{Corridor, flies_as_written};
 pub use sites::Sites;
 pub use sky::Sky;
 
-use crate::airspace::{Claims, Doing, Known, Owner, Route, Rules, Volume, ground_below};
+use crate::airspace::{
+    Claims, Doing, HIGHEST_RETURN_M, Known, Owner, ReturnHeight, Route, Rules, Volume, ground_below,
+};
 
 use crate::planning::geofence::{Wanted, way_outside};
 use crate::planning::movement::{self, Goal, Waiting};
@@ -60,9 +62,6 @@ const LEAST_LAYERS: usize = 4;
 
 /// A vehicle that holds without a station may be between two layers, and in the way in both.
 const LAYERS_IN_ITS_WAY: usize = 2;
-
-/// Meters above home. An unread return altitude counts as the highest possible (invariant 18).
-const RETURN_HEIGHT: f64 = CEILING;
 
 /// Begin of a warning about ways home that cross.
 pub const SHARED_RETURN: &str = "a failsafe of all at once";
@@ -262,7 +261,7 @@ impl Site {
                 }
             }
         }
-        self.compare_returns(&goals);
+        self.compare_returns(&goals, now);
         self.avoid(vehicles, &homes, now);
         self.end_routes_that_are_not_flown(vehicles, &goals, now);
         self.turn_back_for_the_reserve(vehicles, now);
@@ -321,8 +320,14 @@ impl Site {
     fn take_in(&mut self, node: &NodeName, expected: &Expected<'_>, now: Moment) {
         let report = expected.report.map(|(report, _)| report);
         let home = report.and_then(|report| self.home(report));
+        if let Some(report) = report {
+            self.returns.hear(node, report.return_height.is_some(), now);
+        }
         let above = report.and_then(|report| report.return_height);
-        let return_height = home.unwrap_or(NOWHERE).up + above.map_or(RETURN_HEIGHT, |height| height.0);
+        let ground = home.unwrap_or(NOWHERE).up;
+        let return_height = above.map_or(ReturnHeight::UpTo(ground + HIGHEST_RETURN_M), |height| {
+            ReturnHeight::Read(ground + height.0)
+        });
         let known = Known {
             home: home.unwrap_or(NOWHERE),
             return_height,
@@ -470,6 +475,7 @@ impl Site {
         self.declared_down.remove(node);
         self.expected.remove(node);
         self.away.remove(node);
+        self.returns.forget(node);
     }
 
     fn home(&self, report: &Report) -> Option<Local> {

@@ -244,7 +244,7 @@ fn what_was_known_of_a_vehicle_stands_for_it_until_it_is_heard() {
     let rules = *claims.rules();
     let known = Known {
         home: GROUND.shifted(60.0, 0.0),
-        return_height: 40.0,
+        return_height: ReturnHeight::Read(40.0),
         last: Some(Route::hold(B).volume(rules.margin(SHARP))),
     };
     claims.expect(node("c"), known, second(0.0));
@@ -616,6 +616,26 @@ fn returns_at_one_height_that_cross_are_named() {
         (of("a"), of("b"), of("c")),
         ([node("b")].into(), [node("a")].into(), [].into())
     );
+}
+
+#[test]
+fn a_return_at_an_altitude_that_is_not_known_is_level_at_each_from_the_hold_up() {
+    use super::super::{crossed_stations, shared_returns};
+    let mut claims = knowing(&[("a", GROUND), ("b", at(60.0, -60.0, 0.0))]);
+    claims.has_home(&node("a"), GROUND, ReturnHeight::UpTo(3000.0));
+    let meets = |up: f64| {
+        let holds = [
+            (node("a"), Route::hold(at(120.0, 0.0, 20.0))),
+            (node("b"), Route::hold(at(60.0, 0.0, up))),
+        ];
+        let has_both = shared_returns(&claims, &holds).len() == 2;
+        (has_both, crossed_stations(&claims, &holds).contains_key(&node("a")))
+    };
+    for up in [20.0, 60.0, 120.0, 300.0, 2990.0] {
+        assert_eq!(meets(up), (true, true), "{up} m");
+    }
+    assert_eq!(meets(8.0), (true, false), "b returns at 40 m");
+    assert_eq!(meets(3020.0), (false, false));
 }
 
 #[test]

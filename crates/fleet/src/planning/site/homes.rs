@@ -7,46 +7,108 @@ use crate::planning::movement::Goal;
 use model::geo::Local;
 use model::ids::NodeName;
 use model::parameter_meaning::{Meaning, all_names};
+use model::time::Moment;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// Agents that have just begun read the altitude of a return within this, or no longer expect an answer.
+const READ_WITHIN: Duration = Duration::from_secs(20);
+
+/// Vehicles, each with those that its way home concerns.
+type Crossings = BTreeMap<NodeName, BTreeSet<NodeName>>;
+
+/// From a hold, or anywhere in the airspace around it, to its home, at its return altitude, and whether that was read.
+type Way = (NodeName, Route, Local, bool);
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Returns {
-    /// From each hold, or anywhere in the airspace around it, to its home, at its return altitude.
-    ways: Vec<(NodeName, Route, Local)>,
-    cross: BTreeMap<NodeName, BTreeSet<NodeName>>,
+    ways: Vec<Way>,
+    cross: Crossings,
     /// Vehicles whose ways home lead through the stations of others.
-    through: BTreeMap<NodeName, BTreeSet<NodeName>>,
+    through: Crossings,
+    /// People are warned of these.
+    told_cross: Crossings,
+    told_through: Crossings,
+    /// Vehicles whose return altitude is not known, since when.
+    unread: BTreeMap<NodeName, Moment>,
+}
+
+impl Returns {
+    pub(super) fn hear(&mut self, node: &NodeName, is_read: bool, now: Moment) {
+        if is_read {
+            self.unread.remove(node);
+        } else {
+            self.unread.entry(node.clone()).or_insert(now);
+        }
+    }
+
+    pub(super) fn forget(&mut self, node: &NodeName) {
+        self.unread.remove(node);
+    }
+
+    /// Warns of no altitude that is only not read yet.
+    fn tell(&mut self, now: Moment) {
+        let unread = &self.unread;
+        let is_new = |node: &NodeName| unread.get(node).is_some_and(|since| now.since(*since) < READ_WITHIN);
+        let cross = told(&self.cross, &self.told_cross, |node, other| {
+            is_new(node) || is_new(other)
+        });
+        let through = told(&self.through, &self.told_through, |node, _| is_new(node));
+        (self.told_cross, self.told_through) = (cross, through);
+    }
+}
+
+/// Of what was `found`, what people were told `before`, and what is not in `doubt`.
+fn told(found: &Crossings, before: &Crossings, doubt: impl Fn(&NodeName, &NodeName) -> bool) -> Crossings {
+    let mut told = found.clone();
+    told.retain(|node, others| {
+        let before = before.get(node);
+        others.retain(|other| before.is_some_and(|before| before.contains(other)) || !doubt(node, other));
+        !others.is_empty()
+    });
+    told
 }
 
 impl Site {
-    pub(super) fn compare_returns(&mut self, goals: &BTreeMap<NodeName, Goal>) {
+    pub(super) fn compare_returns(&mut self, goals: &BTreeMap<NodeName, Goal>, now: Moment) {
         // The airspace that it is to have, granted or not.
         let room = |node: &NodeName| self.rooms.get(node).filter(|room| room.is_sound()).map(around);
         let hold = |node: &NodeName, at: Local| Route::hold(at).with_room(room(node));
         let of = |(node, goal): (&NodeName, &Goal)| (!goal.lands).then(|| (node.clone(), hold(node, goal.at)));
         let holds: Vec<(NodeName, Route)> = goals.iter().filter_map(of).collect();
-        let same = |(one, other): (&(NodeName, Route, Local), &(NodeName, Route, Local))| {
+        let same = |(one, other): (&Way, &Way)| {
             let near = |a: Local, b: Local| a.over_ground(b) <= WANDERS.0 && (a.up - b.up).abs() <= WANDERS.1;
             let holds = near(one.1.end(), other.1.end()) && one.1.room() == other.1.room();
-            one.0 == other.0 && holds && near(one.2, other.2)
+            one.0 == other.0 && holds && near(one.2, other.2) && one.3 == other.3
         };
         let home = |node: &NodeName| self.claims.return_from(node).unwrap_or(NOWHERE);
-        let way = |(node, hold): &(NodeName, Route)| (node.clone(), hold.clone(), home(node));
-        let ways: Vec<_> = holds.iter().map(way).collect();
-        if ways.len() != self.returns.ways.len() || !ways.iter().zip(&self.returns.ways).all(same) {
-            let cross = shared_returns(&self.claims, &holds);
-            let through = crossed_stations(&self.claims, &holds);
-            self.returns = Returns { ways, cross, through };
+        let is_read = |node: &NodeName| self.claims.has_read_return(node);
+        let way = |(node, hold): &(NodeName, Route)| (node.clone(), hold.clone(), home(node), is_read(node));
+        let ways: Vec<Way> = holds.iter().map(way).collect();
+        let changed = ways.len() != self.returns.ways.len() || !ways.iter().zip(&self.returns.ways).all(same);
+        if changed {
+            self.returns.cross = shared_returns(&self.claims, &holds);
+            self.returns.through = crossed_stations(&self.claims, &holds);
+            self.returns.ways = ways;
+        }
+        if changed || !self.returns.unread.is_empty() {
+            self.returns.tell(now);
         }
     }
 
     /// Which vehicle that of `node` would meet if both returned home at once, with what to do; `None`: none.
     pub fn shared_return(&self, node: &NodeName) -> Option<String> {
-        let others = self.returns.cross.get(node)?;
+        let others = self.returns.told_cross.get(node)?;
         let (first, more) = first_and_more(others)?;
+        let are_read =
+            self.claims.has_read_return(node) && others.iter().all(|other| self.claims.has_read_return(other));
+        let (would, cross) = match are_read {
+            true => ("would", "cross at one altitude"),
+            false => ("may", "may cross, and not each return altitude is known"),
+        };
         Some(format!(
-            "{SHARED_RETURN} would bring it together with the vehicle of node {first}{more}: their ways home cross at one \
-             altitude; give each autopilot a return altitude of its own ({}), {:.0} m apart",
+            "{SHARED_RETURN} {would} bring it together with the vehicle of node {first}{more}: their ways home {cross}; give each \
+             autopilot a return altitude of its own ({}), {:.0} m apart",
             all_names(Meaning::ReturnAltitude),
             self.claims.rules().pitch().vertical.0.ceil()
         ))
@@ -54,21 +116,38 @@ impl Site {
 
     /// Through whose stations the vehicle of `node` would return by itself, with what to do; `None`: through none.
     pub fn crossed_station(&self, node: &NodeName) -> Option<String> {
-        self.crosses(node, self.returns.through.get(node)?)
+        self.crosses(node, self.returns.told_through.get(node)?)
     }
 
     fn crosses(&self, node: &NodeName, others: &BTreeSet<NodeName>) -> Option<String> {
         let (first, more) = first_and_more(others)?;
-        let altitude = self.claims.return_from(node)?.up - self.claims.home(node)?.up;
         let volume = match self.rooms.contains_key(first) {
             true => "the volume around ",
             false => "",
         };
+        let (leads, unless) = match self.claims.has_read_return(node) {
+            true => {
+                let altitude = self.claims.return_from(node)?.up - self.claims.home(node)?.up;
+                (format!(" at {altitude:.0} m above home leads"), "")
+            }
+            false => (
+                ", at an altitude that is not known, may lead".to_owned(),
+                "; its altitude is read where RTL_ALT_TYPE and RTL_CLIMB_MIN are 0",
+            ),
+        };
         Some(format!(
-            "{CROSSED_STATION} at {altitude:.0} m above home leads through {volume}the station of the vehicle of node {first}{more}, which is \
-             moved out of the way when it begins; give its autopilot a return altitude at which no station lies ({})",
+            "{CROSSED_STATION}{leads} through {volume}the station of the vehicle of node {first}{more}, which is moved out of the way when it \
+             begins; give its autopilot a return altitude at which no station lies ({}){unless}",
             all_names(Meaning::ReturnAltitude)
         ))
+    }
+
+    /// Before "return" in a sentence.
+    fn would(&self, node: &NodeName) -> &'static str {
+        match self.claims.has_read_return(node) {
+            true => "would",
+            false => "may, at an altitude that is not known,",
+        }
     }
 
     /// Keeps vehicles whose preflight refuses on the ground while their autopilots would return through another's station, or the autopilot
@@ -84,8 +163,9 @@ impl Site {
             let mut ways = self.returns.through.iter();
             let stays = |other: &NodeName| on_ground(other) && self.strict.contains(other) || !goes(other);
             let (other, _) = ways.find(|(other, stations)| stations.contains(node) && !stays(other))?;
+            let would = self.would(other);
             Some(format!(
-                "the autopilot of the vehicle of node {other} would return through its station"
+                "the autopilot of the vehicle of node {other} {would} return through its station"
             ))
         };
         let kept: Vec<(NodeName, String)> = goals
@@ -285,13 +365,14 @@ impl Site {
             }
         }
         for (node, other, is_below) in kept {
-            let (which, whose) = if is_below {
-                ("below", "its own")
+            let (which, whose, lower) = if is_below {
+                ("below", "its own", &node)
             } else {
-                ("above", "the other's")
+                ("above", "the other's", &other)
             };
+            let would = self.would(lower);
             let why = format!(
-                "has no route: its station lies {which} the place of the vehicle of node {other}, and {whose} autopilot would return through \
+                "has no route: its station lies {which} the place of the vehicle of node {other}, and {whose} autopilot {would} return through \
                  both; move the station, or lower the return altitude of that autopilot ({})",
                 all_names(Meaning::ReturnAltitude)
             );

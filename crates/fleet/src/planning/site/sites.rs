@@ -8,7 +8,7 @@
 //! of the others own what they own in theirs, and its own make way for those that do not keep to that.
 
 use super::{Corridor, Endangered, Expected, OffStation, Site};
-use crate::airspace::{Known, Neighbor, Owner, Rules, Volume};
+use crate::airspace::{Known, Neighbor, Owner, ReturnHeight, Rules, Volume};
 use crate::planning::geofence::Wanted;
 use model::geo::{Frame, Local, REACH, offset};
 use model::ids::{NodeName, Term};
@@ -454,7 +454,7 @@ impl Site {
         for (node, guest) in guests {
             let known = Known {
                 home: super::NOWHERE,
-                return_height: super::NOWHERE.up,
+                return_height: ReturnHeight::Read(super::NOWHERE.up),
                 last: Some(guest.volume),
             };
             self.claims.expect(node.clone(), known, now);

@@ -42,7 +42,7 @@ struct Vehicle {
     activity: Activity,
     heard: bool,
     receives: Vec<Aircraft>,
-    returns_at: f64,
+    returns_at: Option<f64>,
     accuracy: Accuracy,
     /// Altitude error of its receiver, at home as in flight.
     datum: f64,
@@ -74,7 +74,7 @@ fn vehicle(name: &str, home: f64, desire: Desire) -> Vehicle {
         activity: Activity::Idle,
         heard: true,
         receives: Vec::new(),
-        returns_at: 15.0,
+        returns_at: Some(15.0),
         accuracy: Accuracy::of_meters(0.9, 1.78),
         datum: 0.0,
     }
@@ -115,7 +115,7 @@ impl Vehicle {
                 })
                 .collect(),
             route: self.state.clone(),
-            return_height: Some(AltitudeAboveHome(self.returns_at)),
+            return_height: self.returns_at.map(AltitudeAboveHome),
             home: Some(Waypoint {
                 at: shifted(CENTER, self.home, 0.0),
                 amsl: AltitudeAmsl(SEA + self.datum),

@@ -12,6 +12,8 @@ use std::time::Duration;
 /// Half of the width of a column or the way, and of the way's depth, meters: estimates are off, and winds blow.
 const WIDE: f64 = 4.0;
 const HIGH: f64 = 3.0;
+/// Parameters for the altitude of a return, and how many of its units are a meter: ArduCopter until 4.6 and from 4.7 on, PX4.
+const RETURN_ALTITUDES: [(&str, f32); 3] = [("RTL_ALT", 100.0), ("RTL_ALT_M", 1.0), ("RTL_RETURN_ALT", 1.0)];
 /// Seconds before it brakes, and its deceleration, meters per second for each second.
 const FOLLOWS: f64 = 0.7;
 const BRAKES: f64 = 1.4;
@@ -91,9 +93,9 @@ impl OwnReturn {
 }
 
 /// Meters above home of a return, unless it is higher already.
-fn return_altitude(node: &Node) -> f64 {
-    let centimeters = node.vehicle.parameter("RTL_ALT").map(|altitude| altitude / 100.0);
-    let altitude = centimeters.or_else(|| node.vehicle.parameter("RTL_RETURN_ALT"));
+fn return_altitude(parameter: impl Fn(&str) -> Option<f32>) -> f64 {
+    let mut all = RETURN_ALTITUDES.into_iter();
+    let altitude = all.find_map(|(name, in_a_meter)| Some(parameter(name)? / in_a_meter));
     altitude.map_or(0.0, f64::from)
 }
 
@@ -128,10 +130,17 @@ impl OwnReturns {
                         0.0
                     }
                 });
-                let own = OwnReturn::begins(at, home, speed, return_altitude(node));
+                let own = OwnReturn::begins(at, home, speed, return_altitude(|name| node.vehicle.parameter(name)));
                 self.of.insert(number, own);
             }
         }
+    }
+}
+
+pub fn a_return_altitude_is_known_under_each_name() {
+    for (name, stored) in [("RTL_ALT", 10_000.0), ("RTL_ALT_M", 100.0), ("RTL_RETURN_ALT", 100.0)] {
+        let altitude = return_altitude(|asked| (asked == name).then_some(stored));
+        assert!((altitude - 100.0).abs() < 0.01, "{name}: {altitude}");
     }
 }
 

@@ -3,7 +3,7 @@
 //! Owns: the truth, and how near vehicles really come to each other. Must not: use the geometry of `airspace`: distances are measured
 //! through the Earth, between positions.
 
-use crate::airspace::{Claims, Doing, Known, Margin, Observation, Route, Rules};
+use crate::airspace::{Claims, Doing, Known, Margin, Observation, ReturnHeight, Route, Rules};
 use crate::planning::movement::{Goal, Layers, Plan, plan};
 use model::geo::{Frame, Local};
 use model::ids::{NodeName, Term};
@@ -219,7 +219,7 @@ impl World {
         for flyer in &self.flyers {
             let known = Known {
                 home: flyer.home,
-                return_height: 1000.0,
+                return_height: ReturnHeight::Read(1000.0),
                 last: None,
             };
             self.claims.expect(flyer.name.clone(), known, moment(self.now));

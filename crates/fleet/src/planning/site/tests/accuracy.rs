@@ -128,7 +128,7 @@ fn stacked(higher: f64, datum: f64) -> Option<f64> {
         vehicle("b", 20.0, Desire::At(station(0.0, 60.0, 12.0 + higher))),
     ];
     for vehicle in &mut vehicles {
-        vehicle.returns_at = 2.0;
+        vehicle.returns_at = Some(2.0);
     }
     vehicles[1].datum = datum;
     let (ended, _) = run(&mut site, &mut vehicles, 0);

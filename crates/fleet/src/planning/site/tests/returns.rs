@@ -4,7 +4,7 @@ use super::*;
 use model::report::HandsOff;
 
 /// `a` holds at its station north of its home, and `b` at a station on the way home of `a`.
-fn one_on_the_way_home_of_the_other(up: (f64, f64), returns_at: f64) -> (Site, [Vehicle; 2]) {
+fn one_on_the_way_home_of_the_other(up: (f64, f64), returns_at: Option<f64>) -> (Site, [Vehicle; 2]) {
     let mut site = new();
     let mut vehicles = [
         vehicle("a", 0.0, Desire::At(station(0.0, 120.0, up.0))),
@@ -18,7 +18,7 @@ fn one_on_the_way_home_of_the_other(up: (f64, f64), returns_at: f64) -> (Site, [
 
 /// The autopilot of `a` has begun to return at second 100.
 fn returning(up: (f64, f64), returns_at: f64) -> (Site, Option<Action>) {
-    let (mut site, mut vehicles) = one_on_the_way_home_of_the_other(up, returns_at);
+    let (mut site, mut vehicles) = one_on_the_way_home_of_the_other(up, Some(returns_at));
     vehicles[0].activity = Activity::HandsOff(HandsOff::AutopilotFailsafe);
     let mut reports: Vec<Report> = vehicles.iter().map(|vehicle| vehicle.report(at(100))).collect();
     reports[0].mode = Some("RTL".to_owned());
@@ -44,7 +44,7 @@ fn a_vehicle_on_the_way_of_a_return_is_moved_with_the_first_report_of_it() {
 
 #[test]
 fn a_station_above_another_whose_autopilot_would_return_through_it_is_not_flown_to() {
-    let stacked = |returns_at: f64| {
+    let stacked = |returns_at: Option<f64>| {
         let mut site = new();
         let mut vehicles = [
             vehicle("a", 0.0, Desire::At(station(0.0, 60.0, 12.0))),
@@ -55,8 +55,8 @@ fn a_station_above_another_whose_autopilot_would_return_through_it_is_not_flown_
         let off = |name: &str| site.off_station(&node(name), at(ended.min(99)));
         (off("a"), off("b"))
     };
-    assert_eq!(stacked(15.0), (None, None), "it returns at 15 m, below the other");
-    let (lower, upper) = stacked(40.0);
+    assert_eq!(stacked(Some(15.0)), (None, None), "it returns at 15 m, below the other");
+    let (lower, upper) = stacked(Some(40.0));
     let Some(OffStation::Waits(why)) = upper else {
         panic!("{upper:?}")
     };
@@ -69,7 +69,7 @@ fn a_station_above_another_whose_autopilot_would_return_through_it_is_not_flown_
 
 #[test]
 fn a_way_home_through_the_station_of_another_is_said_before_the_takeoff() {
-    let (site, _) = one_on_the_way_home_of_the_other((20.0, 40.0), 40.0);
+    let (site, _) = one_on_the_way_home_of_the_other((20.0, 40.0), Some(40.0));
     let why = site.crossed_station(&node("a")).unwrap();
     assert!(
         why.starts_with(CROSSED_STATION) && why.contains("at 40 m above home"),
@@ -77,8 +77,42 @@ fn a_way_home_through_the_station_of_another_is_said_before_the_takeoff() {
     );
     assert!(why.contains("node b"), "{why}");
     assert_eq!(site.crossed_station(&node("b")), None);
-    let (site, _) = one_on_the_way_home_of_the_other((20.0, 40.0), 60.0);
+    let (site, _) = one_on_the_way_home_of_the_other((20.0, 40.0), Some(60.0));
     assert_eq!(site.crossed_station(&node("a")), None);
+}
+
+#[test]
+fn a_way_home_at_an_altitude_that_is_not_known_leads_through_each_station_from_the_hold_up() {
+    for up in [20.0, 60.0, 90.0] {
+        let (mut site, vehicles) = one_on_the_way_home_of_the_other((20.0, up), None);
+        update(&mut site, &vehicles, 100);
+        let why = site.crossed_station(&node("a")).unwrap();
+        assert!(why.starts_with(CROSSED_STATION) && why.contains("node b"), "{why}");
+        assert!(why.contains("not known"), "{why}");
+        let together = site.shared_return(&node("b")).unwrap();
+        assert!(together.starts_with(SHARED_RETURN), "{together}");
+    }
+    let (mut site, vehicles) = one_on_the_way_home_of_the_other((30.0, 12.0), None);
+    update(&mut site, &vehicles, 100);
+    assert_eq!(site.crossed_station(&node("a")), None, "none returns below its hold");
+}
+
+#[test]
+fn an_altitude_that_is_not_read_yet_warns_nobody_and_takes_no_warning_back() {
+    let (mut site, mut vehicles) = one_on_the_way_home_of_the_other((20.0, 20.0), Some(40.0));
+    let mut told = |returns_at: Option<f64>, second: u64| {
+        vehicles[0].returns_at = returns_at;
+        update(&mut site, &vehicles, second);
+        let crossed = site.crossed_station(&node("a")).is_some();
+        assert_eq!(site.shared_return(&node("b")).is_some(), crossed, "second {second}");
+        crossed
+    };
+    assert!(!told(Some(40.0), 100));
+    assert!(!told(None, 101) && !told(None, 120), "its agent has started again");
+    assert!(told(None, 121), "it cannot be read");
+    assert!(told(Some(20.0), 122));
+    assert!(told(None, 123), "it was told");
+    assert!(!told(Some(40.0), 124));
 }
 
 #[test]
@@ -113,7 +147,7 @@ fn nobody_comes_to_hold_below_one_that_waits_over_its_home_to_land() {
 
 #[test]
 fn with_a_strict_preflight_nobody_flies_to_a_station_while_a_return_would_cross_one() {
-    let waits = |strict: &[&str], returns_at: f64| {
+    let waits = |strict: &[&str], returns_at: Option<f64>| {
         let mut site = new();
         site.keep_returns_clear(strict.iter().map(|name| node(name)).collect());
         let mut vehicles = [
@@ -127,18 +161,26 @@ fn with_a_strict_preflight_nobody_flies_to_a_station_while_a_return_would_cross_
             _ => None,
         })
     };
-    assert_eq!(waits(&[], 15.0), [None, None]);
-    assert_eq!(waits(&["a", "b"], 40.0), [None, None], "it returns above the other");
-    let [a, b] = waits(&["a"], 15.0);
+    assert_eq!(waits(&[], Some(15.0)), [None, None]);
+    assert_eq!(
+        waits(&["a", "b"], Some(40.0)),
+        [None, None],
+        "it returns above the other"
+    );
+    let [a, b] = waits(&["a"], Some(15.0));
     let why = a.unwrap();
     assert!(
         why.contains("preflight: Refuse") && why.contains("the station of the vehicle of node b"),
         "{why}"
     );
     assert_eq!(b, None);
-    let [a, b] = waits(&["b"], 15.0);
+    let [a, b] = waits(&["b"], Some(15.0));
     assert_eq!(a, None);
     assert!(b.unwrap().contains("of node a would return through its station"));
+    let [a, b] = waits(&["a"], None);
+    let why = a.unwrap();
+    assert!(why.contains("preflight: Refuse") && why.contains("not known"), "{why}");
+    assert_eq!(b, None);
 }
 
 #[test]

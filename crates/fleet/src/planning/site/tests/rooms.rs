@@ -391,7 +391,7 @@ fn it_is_not_given_where_the_autopilot_of_another_would_climb_through_it() {
     };
     let told = |returns_at: f64| {
         let mut b = vehicle("b", 40.0, Desire::At(station(30.0, 60.0, 15.0)));
-        b.returns_at = returns_at;
+        b.returns_at = Some(returns_at);
         told_beside(b, station(0.0, 60.0, 40.0), room, &[])
     };
     let (why, crossed) = told(60.0);

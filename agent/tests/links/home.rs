@@ -15,7 +15,7 @@ use model::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
 use sitl::model::{Autopilot, VehicleConfig};
 use sitl::wire::{FrameReader, Incoming};
 
-fn place(north: f64, up: f64) -> Waypoint {
+pub(super) fn place(north: f64, up: f64) -> Waypoint {
     let home = Wgs84 {
         latitude_deg: HOME.lat_deg,
         longitude_deg: HOME.lon_deg,
@@ -26,7 +26,7 @@ fn place(north: f64, up: f64) -> Waypoint {
     }
 }
 
-fn route(count: u64, places: Vec<Waypoint>) -> Order {
+pub(super) fn route(count: u64, places: Vec<Waypoint>) -> Order {
     let altitude = AltitudeAboveHome(30.0);
     let number = OrderNumber { term: Term(3), count };
     Order::Assigned(Assignment {

@@ -1,8 +1,9 @@
 //! The pilot and simulated vehicles on poor links (a companion's port has 57,600 baud), without a coordinator, with a
-//! stopped agent, with home set in flight, and with several batteries. Must not: test flights on good links.
+//! stopped agent, with home set in flight, stopped in a climb, and with several batteries. Must not: test flights on good links.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 mod batteries;
+mod climb;
 mod home;
 mod stopped;
 mod world;

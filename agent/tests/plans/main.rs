@@ -21,8 +21,9 @@ use model::plan::item::{self, Item};
 use model::plan::{FlightPlan, PlanReport, PlanState};
 use model::report::{Activity, Report};
 use model::reported_flight::SoFar;
+use model::route_order::{OrderNumber, RouteOrder, Waypoint};
 use model::time::Moment;
-use model::units::{AltitudeAboveHome, SystemId, Wgs84};
+use model::units::{AltitudeAboveHome, AltitudeAmsl, SystemId, Wgs84};
 use model::vehicle::FlightTruth;
 use sitl::model::{Autopilot, VehicleConfig};
 
@@ -287,6 +288,49 @@ fn a_withdrawn_plan_stops_and_named_again_goes_on_where_it_was_with_its_settings
         let home: &[u16] = if autopilot == Autopilot::ArduPilot { &[16] } else { &[] };
         let rest = [item::DO_CHANGE_SPEED, item::DO_SET_CAM_TRIGG_DIST, 16, 16, 16];
         assert_eq!(uploaded(&line, again), [home, &rest].concat(), "{autopilot:?}");
+    }
+}
+
+/// Without a plan, to hold so high above its home.
+fn stop(generation: i64, from: f64, to: f64) -> Order {
+    let place = |up: f64| Waypoint {
+        at: Wgs84 {
+            latitude_deg: HOME.lat_deg,
+            longitude_deg: HOME.lon_deg,
+        },
+        amsl: AltitudeAmsl(HOME.amsl_m + up),
+    };
+    let term = Term(3);
+    Order::Assigned(Assignment {
+        routed: true,
+        route: Some(RouteOrder {
+            number: OrderNumber { term, count: 1 },
+            places: vec![place(from), place(to)],
+            room: None,
+        }),
+        ..assignment(generation, FLY)
+    })
+}
+
+#[test]
+fn a_vehicle_that_is_stopped_in_the_climb_to_its_plan_flies_it_from_there_once_named_again() {
+    for autopilot in BOTH {
+        let plan = plan_of(items());
+        let mut line = line(autopilot);
+        line.pilot.take_plan(plan.clone());
+        line.order(&order(1, FLY, Some(&plan), 0));
+        line.until("3 m up", 120, |line| line.vehicle.truth().height_m > 3.0);
+        line.order(&stop(2, 3.0, 7.0));
+        line.until("holding", 30, |line| report(line).activity == Activity::Holding);
+        for _ in 0..500 {
+            line.step();
+            let up = line.vehicle.truth().height_m;
+            assert!(up < 8.5, "{autopilot:?}: {up} m");
+        }
+        assert!(!progress(&line).flying);
+        line.order(&order(3, FLY, Some(&plan), 0));
+        line.until("finished", 240, |line| progress(line).finished);
+        assert_eq!(report(&line).takeovers, 0, "{autopilot:?}: it was us");
     }
 }
 

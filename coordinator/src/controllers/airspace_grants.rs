@@ -312,7 +312,10 @@ fn shown(airspace: &Airspace, gathered: &BTreeMap<NodeName, Gathered>, now: Mome
         if let Desire::AboveHome(_) | Desire::Plan = one.desire {
             let waits = site.plan_waits(node).map(|why| OffStation::Waits(why.to_owned()));
             let may = site.may_take_off(node) || site.owns_plan(node);
-            return (node.clone(), (None, waits, may, site.changes_to(node)));
+            return (
+                node.clone(),
+                (site.route(node).cloned(), waits, may, site.changes_to(node)),
+            );
         }
         let is_home = one
             .report

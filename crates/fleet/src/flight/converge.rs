@@ -395,7 +395,8 @@ fn in_the_air(s: &Situation<'_>, held: &Assignment, part: Airborne, altitude: Al
             }
             let climbing = part == Airborne::TakingOff || s.vehicle.mode(s.now) == Some(Mode::Takeoff);
             if climbing {
-                return rest(Activity::TakingOff);
+                let ends = route::end_climb(s, held).map(|step| paced(s, step, Activity::TakingOff));
+                return ends.unwrap_or_else(|| rest(Activity::TakingOff));
             }
             // It has begun to land; the HEARTBEAT with that mode is still to come.
             if part == Airborne::Landing {
@@ -624,8 +625,10 @@ fn overtaken(kind: StepKind, s: &Situation<'_>) -> bool {
     match kind {
         StepKind::SetStation | StepKind::AskReasons => !down,
         StepKind::ChangeHeight | StepKind::FlyTo | StepKind::SetSpeed | StepKind::TurnTo | StepKind::Stop => {
+            // It may end a climb, in which a PX4 has a mode of its own.
+            let climbs = kind == StepKind::FlyTo && mode == Some(Mode::Takeoff);
             !matches!(truth, FlightTruth::Airborne(Airborne::InAir | Airborne::TakingOff))
-                || mode.is_some_and(|mode| mode != Mode::Station)
+                || mode.is_some_and(|mode| mode != Mode::Station && !climbs)
         }
         StepKind::FlyPlan | StepKind::Hold => {
             !matches!(truth, FlightTruth::Airborne(_))

@@ -666,6 +666,12 @@ fn takes_off(report: &Report) -> bool {
     report.activity == Activity::TakingOff || report.truth == FlightTruth::Airborne(Airborne::TakingOff)
 }
 
+/// Whether a vehicle has left the ground and climbs by our order to take off.
+fn climbs(report: &Report) -> bool {
+    let is_up = matches!(report.truth, FlightTruth::Airborne(_));
+    is_up && report.activity == Activity::TakingOff && !report.plan.flying
+}
+
 fn vehicle_of(owner: &Owner) -> Option<NodeName> {
     match owner {
         Owner::Vehicle(node) => Some(node.clone()),

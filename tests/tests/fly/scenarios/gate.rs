@@ -41,6 +41,13 @@ pub const ALL: &[Scenario] = &[
     .with(|_| pair(20.0))
     .no_faster_than(2),
     Scenario::new(
+        "gate-climb",
+        "a person flies a vehicle over another that climbs for its Mission: that one stops below, says why, and goes on when there is room",
+        climb,
+    )
+    .with(|_| pair(20.0))
+    .no_faster_than(2),
+    Scenario::new(
         "gate-pilot-home",
         "a pilot brings a Mission's vehicle home: it is armed for nobody until `skein resume --vehicle`",
         pilot_home,
@@ -210,15 +217,96 @@ fn passes_a_neighbor(field: &mut Field, figures: &mut Figures) -> anyhow::Result
     nearest(field, figures, began)
 }
 
-fn carry(field: &Field, node: &str, [east, north]: [f64; 2], up: f64) -> anyhow::Result<()> {
+fn climb(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
+    const TOP: f64 = 60.0;
+    const STRAY: f64 = 45.0;
+    const ASIDE: [f64; 2] = [120.0, 0.0];
+    let stray = NODES[1];
+    pilot_takes_off(field, stray)?;
+    carry(field, stray, ASIDE, STRAY)?;
+    field.wait("the stray's altitude", 60, || {
+        let [_, _, up] = position(field, stray)?;
+        ensure!((up - STRAY).abs() < 2.0, "it is at {up:.1} m");
+        Ok(())
+    })?;
+    let began = now();
+    let waypoints = json!([place(0.0, 40.0, TOP), place(0.0, 80.0, TOP)]);
+    let selector = json!({"kubernetes.io/hostname": NODE});
+    apply(
+        field,
+        NAME,
+        &json!({"nodeSelector": selector, "route": {"waypoints": waypoints}}),
+    )?;
+    field.wait("the climb", 150, || {
+        let [_, _, up] = position(field, NODE)?;
+        ensure!(up > 1.5, "it is at {up:.1} m");
+        Ok(())
+    })?;
+    let rises = now();
+    send(field, stray, [0.0, 0.0], STRAY)?;
+    field.wait("an Event of the stop", 60, || {
+        let events = field.kubectl().json(["get", "events"])?;
+        let mut all = events["items"].as_array().into_iter().flatten();
+        let says = |event: &Value| {
+            let words = event["message"].as_str().unwrap_or_default();
+            event["reason"] == "AirspaceConflict" && words.contains("stops on its way") && words.contains(stray)
+        };
+        ensure!(all.any(says), "{events}");
+        Ok(())
+    })?;
+    figures.took("told to stop after its begin", rises, now());
+    field.wait("the stray over it", 60, || {
+        let [east, north, _] = position(field, stray)?;
+        ensure!(east.hypot(north) < 4.0, "it is at {east:.1} {north:.1}");
+        Ok(())
+    })?;
+    field.pass(15, Duration::from_secs(6));
+    let [_, _, up] = position(field, NODE)?;
+    figures.note(format!("stopped at {up:.1} m"));
+    ensure!(up > 3.0 && up < STRAY - 8.0, "it did not stop, but is at {up:.1} m");
+    let leaves = now();
+    carry(field, stray, ASIDE, STRAY)?;
+    wait_on_plan(field, NODE, 120)?;
+    figures.took("on its plan after the stray has left", leaves, now());
+    let object = wait_for(field, NAME, "Complete", 240)?;
+    figures.note(format!("failures {}", object["status"]["failures"]));
+    nearest(field, figures, began)
+}
+
+fn pilot_takes_off(field: &Field, node: &str) -> anyhow::Result<()> {
     let pilot = &field.vehicle(node).pilot;
-    pilot.mode(HOLD.0, HOLD.1)?;
-    field.pass(3, Duration::from_secs(2));
+    field.wait("the pilot's takeoff", 90, || {
+        if field.stack == Stack::ArduPilot {
+            pilot.mode(HOLD.0, HOLD.1)?;
+        }
+        let on = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+        pilot.command(MavCmd::MAV_CMD_COMPONENT_ARM_DISARM, on)?;
+        let takeoff = match field.stack {
+            Stack::ArduPilot => [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 5.0],
+            Stack::Px4 => [f32::NAN; 7],
+        };
+        pilot.command(MavCmd::MAV_CMD_NAV_TAKEOFF, takeoff)?;
+        field.pass(4, Duration::from_secs(2));
+        let height = field.record(node).height().unwrap_or_default();
+        ensure!(height > 1.8, "it is at {height:.1} m");
+        Ok(())
+    })
+}
+
+/// In the mode in which Skein holds.
+fn send(field: &Field, node: &str, [east, north]: [f64; 2], up: f64) -> anyhow::Result<()> {
     let at = place(east, north, up);
     let degrees = |name: &str| at[name].as_f64().context("no place");
     #[allow(clippy::cast_possible_truncation, reason = "some hundred meters")]
     let amsl = (HOME[2] + up) as f32;
-    pilot.reposition([degrees("latitudeDegrees")?, degrees("longitudeDegrees")?], amsl)?;
+    let pilot = &field.vehicle(node).pilot;
+    pilot.reposition([degrees("latitudeDegrees")?, degrees("longitudeDegrees")?], amsl)
+}
+
+fn carry(field: &Field, node: &str, [east, north]: [f64; 2], up: f64) -> anyhow::Result<()> {
+    field.vehicle(node).pilot.mode(HOLD.0, HOLD.1)?;
+    field.pass(3, Duration::from_secs(2));
+    send(field, node, [east, north], up)?;
     field.wait(&format!("{node} to be carried to {east} {north}"), 90, || {
         let at = position(field, node)?;
         ensure!((at[0] - east).hypot(at[1] - north) < 4.0, "it is at {at:?}");

@@ -24,6 +24,9 @@ const HOME_AWAITED: Duration = Duration::from_secs(3);
 /// home.
 const HOME_MOVES_M: f64 = 2.0;
 
+/// Least height of the end of a climb above a place that it leads past, meters: homes wander by no more.
+const PAST_M: f64 = 1.0;
+
 /// Longest stop of a vehicle that comes home for its reserve: by then the danger is over, and the rest of its way is granted.
 const STOPS_FOR: Duration = Duration::from_secs(15);
 
@@ -55,6 +58,24 @@ pub(super) fn follow(s: &Situation<'_>, held: &Assignment) -> Verdict {
         Some(speed) => paced(s, Step::SetSpeed { speed }, Activity::Moving),
         None => rest(Activity::Moving),
     }
+}
+
+/// The step that ends a climb after the takeoff early: to the next place of its route where its autopilot would climb past that, or, off the
+/// route that it was given meanwhile, to stay. The coordinator stops it so for another in its way up.
+pub(super) fn end_climb(s: &Situation<'_>, held: &Assignment) -> Option<Step> {
+    if !held.routed || !s.led() {
+        return None;
+    }
+    let Some(place) = next_place(s, held) else {
+        return stay(s);
+    };
+    let is_past = match s.memory.height().zip(s.vehicle.home) {
+        Some((top, home)) => home.up(top).0 - place.amsl.0 > PAST_M,
+        // To where it climbs is not known: to that place, if it was stopped.
+        None => held.route.as_ref().is_some_and(|route| route.places.len() == 2),
+    };
+    let flies = s.memory.flies_to(place, s.now);
+    (is_past && !flies).then_some(Step::FlyTo { place })
 }
 
 fn next_place(s: &Situation<'_>, held: &Assignment) -> Option<Waypoint> {
@@ -683,6 +704,58 @@ mod tests {
         );
         w = at(w, 50.2, 20.3);
         assert_eq!((w.kind(), w.decide().activity), (None, Activity::Holding));
+    }
+
+    /// On its way up to 30 m, as agreed.
+    fn climbing(mode: Mode, up: f64) -> World {
+        let mut w = routed();
+        w.memory.asks_for(AltitudeAboveHome(30.0));
+        w.memory.ended(StepKind::TakeOff, &Outcome::Accepted, w.now, 0.0);
+        at(w.vehicle(true, Some(LandedState::TakingOff), mode, true), 0.0, up)
+    }
+
+    #[test]
+    fn a_vehicle_that_climbs_ends_its_climb_where_it_is_stopped_and_by_a_leader_only() {
+        let stop = place(0.0, 14.0);
+        for mode in [Mode::Station, Mode::Takeoff] {
+            let w = climbing(mode, 8.0);
+            assert_eq!((w.kind(), w.decide().activity), (None, Activity::TakingOff), "{mode:?}");
+            let stopped = |w: World, up| at(given(w, 2, vec![place(0.0, 8.0), stop]), 0.0, up);
+            let w = stopped(w, 9.0);
+            assert_eq!(w.decide().activity, Activity::TakingOff);
+            let mut unled = w.clone();
+            unled.confirmed = false;
+            assert_eq!(unled.kind(), None);
+            let mut w = asked(w, stop);
+            w.memory.ended(StepKind::FlyTo, &Outcome::Accepted, w.now, 0.0);
+            assert_eq!(w.kind(), None, "it flies there");
+            let late = stopped(climbing(mode, 17.0), 17.0);
+            let here = place(0.0, 17.0);
+            assert_eq!(
+                late.decide().step,
+                Step::FlyTo { place: here },
+                "{mode:?}: it is past it"
+            );
+        }
+        let w = routed().vehicle(true, Some(LandedState::TakingOff), Mode::Station, true);
+        let anew = at(given(w, 2, vec![place(0.0, 8.0), stop]), 0.0, 9.0);
+        assert_eq!(anew.decide().step, Step::FlyTo { place: stop }, "an agent started anew");
+    }
+
+    #[test]
+    fn a_vehicle_that_climbs_to_the_first_corner_of_another_route_is_left_alone() {
+        let higher = vec![place(0.0, 8.0), place(0.0, 30.0), place(0.0, 40.0)];
+        let w = at(given(climbing(Mode::Takeoff, 8.0), 2, higher), 0.0, 9.0);
+        assert_eq!((w.kind(), w.decide().activity), (None, Activity::TakingOff));
+        for (landed, mode) in [
+            (LandedState::TakingOff, Mode::Foreign),
+            (LandedState::Landing, Mode::Land),
+        ] {
+            let w = climbing(mode, 8.0).vehicle(true, Some(landed), mode, true);
+            let w = at(given(w, 2, vec![place(0.0, 8.0), place(0.0, 14.0)]), 0.0, 9.0);
+            assert_eq!(w.kind(), None, "{mode:?}");
+            assert!(called_off(StepKind::FlyTo, &w.situation()));
+        }
     }
 
     fn given(mut w: World, count: u64, places: Vec<Waypoint>) -> World {

@@ -1,6 +1,6 @@
 //! Keeping clear of what does not keep to its airspace: a vehicle in a pilot's hands, in its failsafe, blown away; foreign traffic.
 
-use super::{CEILING, Desire, Expected, Site, kept_within, plan_way};
+use super::{CEILING, Desire, Expected, Site, climbs, kept_within, plan_way};
 use crate::airspace::{Avoidance, Danger, Owner};
 use crate::planning::geofence::{Origin, Wanted};
 use crate::safety::{may_fly, may_stop};
@@ -103,7 +103,9 @@ impl Site {
     fn make_way(&mut self, danger: &Danger, expected: Option<&Expected<'_>>, now: Moment) -> Action {
         let report = expected.and_then(|expected| expected.report).map(|(report, _)| report);
         let of_plan = report.filter(|_| expected.is_some_and(|expected| expected.desire == Desire::Plan));
-        if let (Avoidance::Stop, Some(report)) = (&danger.avoidance, of_plan) {
+        // On its way up it is on no plan yet: it stops there as on a route.
+        let rises = report.is_some_and(climbs);
+        if let (Avoidance::Stop, Some(report)) = (&danger.avoidance, of_plan.filter(|_| !rises)) {
             return match self.stop_plan(&danger.vehicle, report) {
                 true => Action::Stops,
                 false => Action::Stays,
@@ -111,8 +113,13 @@ impl Site {
         }
         // A vehicle that holds, and whose order names no plan, follows routes as those with stations do.
         let holds = of_plan.is_some_and(|report| !report.plan.flying && !plan_way::names_one(report));
-        let routed = holds || expected.is_some_and(|expected| matches!(expected.desire, Desire::At(_) | Desire::Home));
-        let moves = report.is_some_and(|report| report.activity == Activity::Moving);
+        let on_route = |expected: &Expected<'_>| match expected.desire {
+            Desire::At(_) | Desire::Home => true,
+            Desire::Plan => rises,
+            Desire::AboveHome(_) | Desire::Nothing => false,
+        };
+        let routed = holds || expected.is_some_and(on_route);
+        let moves = rises || report.is_some_and(|report| report.activity == Activity::Moving);
         let (permit, did) = match &danger.avoidance {
             Avoidance::Stop if routed && moves => {
                 (may_stop(&mut self.claims, &danger.vehicle, now).ok(), Action::Stops)
@@ -126,6 +133,9 @@ impl Site {
         match permit {
             Some(permit) => {
                 self.order(&permit, false);
+                if let Some(report) = of_plan {
+                    self.stop_plan(&danger.vehicle, report);
+                }
                 did
             }
             None => Action::Stays,

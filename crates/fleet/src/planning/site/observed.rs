@@ -129,6 +129,8 @@ pub(super) fn observation_on_plan(
     let (lands, in_other_hands) = hands(report);
     let on_plan = plan.filter(|plan| report.plan.held.as_ref() == Some(plan.digest));
     let is_granted = plan.is_some_and(|plan| plan.is_granted);
+    // It was stopped on its way, or makes room, and the plan is not in its order.
+    let is_on_route = report.route.order.is_some() && !plan_way::names_one(report);
     let doing = match report.truth {
         FlightTruth::Unknown(_) => return None,
         // Its own way, wherever it is on it: from the takeoff order until it holds at the end, or has let go of it.
@@ -157,6 +159,7 @@ pub(super) fn observation_on_plan(
                     || (desire == Desire::Plan
                         && !report.plan.ended
                         && !report.plan.finished
+                        && !is_on_route
                         && (is_granted || takes_off(report) || plan_way::names_one(report)))) =>
         {
             match on_plan {

@@ -6,7 +6,7 @@
 
 mod adopted;
 
-use super::{Desire, Expected, FENCES_UNKNOWN, Site, WANDERS, kept_within, sentence, takes_off};
+use super::{Desire, Expected, FENCES_UNKNOWN, Site, WANDERS, climbs, kept_within, sentence, takes_off};
 use crate::airspace::{Margin, NotFit, Route};
 use crate::planning::movement::Waiting;
 use model::geo::Local;
@@ -452,13 +452,13 @@ impl Site {
         }
     }
 
-    /// Has a vehicle that flies its plan hold: its order drops the plan. Returns whether it did.
+    /// Has a vehicle that flies its plan, or climbs for it, hold: its order drops the plan. Returns whether it did.
     pub(super) fn stop_plan(&mut self, node: &NodeName, report: &Report) -> bool {
         let granted = self
             .granted_plans
             .get_mut(node)
             .filter(|granted| holds(report, &granted.digest));
-        let stops = granted.is_some() && report.plan.flying;
+        let stops = granted.is_some() && (report.plan.flying || climbs(report));
         if let Some(granted) = granted.filter(|_| stops) {
             granted.stopped = true;
         }

@@ -362,6 +362,76 @@ fn a_vehicle_whose_autopilot_ignores_its_route_stops_when_wanted_elsewhere_and_g
     assert!((vehicles[0].at.1 + 40.0).abs() < 0.1, "{:?}", vehicles[0].at);
 }
 
+/// A pilot flies it 30 m up toward the center, at 8 m/s from 70 m east at second 9.
+fn comes_in(pilot: &mut Vehicle, second: u64) {
+    let east = 70.0 - 8.0 * f64::from(u32::try_from(second.saturating_sub(9)).unwrap());
+    (pilot.at, pilot.up) = ((east, 0.0), 30.0);
+    pilot.activity = Activity::HandsOff(model::report::HandsOff::OtherMode);
+}
+
+#[test]
+fn a_vehicle_that_climbs_to_its_station_stops_below_one_that_comes_into_its_way_and_climbs_on() {
+    let mut site = new();
+    let mut vehicles = [
+        vehicle("a", 0.0, Desire::At(station(0.0, 80.0, 40.0))),
+        vehicle("pilot", 200.0, Desire::Nothing),
+    ];
+    for second in 8..10 {
+        comes_in(&mut vehicles[1], 9);
+        update(&mut site, &vehicles, second);
+        vehicles[0].step(&site);
+    }
+    let given = vehicles[0].state.order.clone().unwrap();
+    // The helper has flown the first leg.
+    vehicles[0].state.next = Some(1);
+    for (second, up) in [(10, 2.0), (11, 4.0), (12, 6.0)] {
+        comes_in(&mut vehicles[1], second);
+        (vehicles[0].up, vehicles[0].activity) = (up, Activity::TakingOff);
+        update(&mut site, &vehicles, second);
+    }
+    let pair = (Owner::Vehicle(node("pilot")), node("a"));
+    let did = site.endangered().get(&pair).map(|danger| danger.action);
+    assert_eq!(did, Some(Action::Stops));
+    let stop = site.route(&node("a")).cloned().unwrap();
+    assert!(stop.number > given.number);
+    let top = stop.end().unwrap().amsl.0 - SEA;
+    assert!(top > 6.0 && top < 21.0, "{top} m");
+    let told = site.off_station(&node("a"), at(12));
+    assert!(matches!(told, Some(OffStation::KeepsClear(_))), "{told:?}");
+    for second in 13..20 {
+        vehicles[0].step(&site);
+        comes_in(&mut vehicles[1], 17);
+        update(&mut site, &vehicles, second);
+        assert!(vehicles[0].up < 21.0, "second {second}: {} m", vehicles[0].up);
+    }
+    assert_eq!(vehicles[0].activity, Activity::Holding);
+    (vehicles[1].at, vehicles[1].up, vehicles[1].activity) = ((200.0, 0.0), 0.0, Activity::Idle);
+    let (ended, _) = run(&mut site, &mut vehicles, 30);
+    assert!(ended < 100, "it goes on");
+    assert!((vehicles[0].up - 40.0).abs() < 0.1);
+}
+
+#[test]
+fn a_vehicle_without_a_station_is_not_stopped_in_its_climb_and_its_event_says_so() {
+    let mut site = new();
+    let mut vehicles = [
+        vehicle("a", 0.0, Desire::AboveHome(AltitudeAboveHome(40.0))),
+        vehicle("pilot", 200.0, Desire::Nothing),
+    ];
+    for second in 9..13 {
+        comes_in(&mut vehicles[1], second);
+        if second > 9 {
+            vehicles[0].up += 2.0;
+            vehicles[0].activity = Activity::TakingOff;
+        }
+        update(&mut site, &vehicles, second);
+    }
+    let pair = (Owner::Vehicle(node("pilot")), node("a"));
+    let did = site.endangered().get(&pair).map(|danger| danger.action);
+    assert_eq!(did, Some(Action::Stays));
+    assert_eq!(site.route(&node("a")), None);
+}
+
 fn helicopter() -> Aircraft {
     Aircraft {
         icao: 0x4b_1234,

@@ -262,9 +262,18 @@ fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, ReadyReason, String)
         ),
         (FlightTruth::ArmedOnGround, _) => with(Phase::Arming, ReadyReason::Arming, "armed, about to take off"),
         (FlightTruth::Airborne(Airborne::TakingOff), _) | (FlightTruth::Airborne(_), Activity::TakingOff) => {
-            let (reason, message) = match q.height {
-                Height::NotReached { at } => (ReadyReason::AltitudeNotReached, not_reached(q.drone, at)),
-                Height::There | Height::UnderWay => {
+            let off = q
+                .drone
+                .movement
+                .as_ref()
+                .and_then(|movement| movement.off_station.as_ref());
+            let (reason, message) = match (off, q.height) {
+                (Some(off @ OffStation::KeepsClear(_)), _) => (
+                    off_station_reason(off),
+                    format!("climbing; it {}", off_station_text(off)),
+                ),
+                (_, Height::NotReached { at }) => (ReadyReason::AltitudeNotReached, not_reached(q.drone, at)),
+                (_, Height::There | Height::UnderWay) => {
                     (ReadyReason::TakingOff, "climbing to its takeoff altitude".to_owned())
                 }
             };

@@ -530,6 +530,26 @@ fn one_that_flies_home_to_land_says_so_and_what_is_in_its_way() {
 }
 
 #[test]
+fn one_that_is_stopped_in_its_climb_says_so_and_for_whom() {
+    let stops = "stops on its way; near is the vehicle of node b";
+    let climbing = Facts {
+        movement: Some(crate::planning::drone::Movement {
+            route: None,
+            manner: model::station::Manner::default(),
+            way_home: crate::planning::drone::way_home::WayHome::Over,
+            off_station: Some(crate::planning::site::OffStation::KeepsClear(stops.to_owned())),
+            shared_return: None,
+            crossed_station: None,
+        }),
+        ..drone()
+    };
+    let status = of(&climbing, Some(&report(IN_AIR, Activity::TakingOff)));
+    let (_, reason, message) = get(&status, Kind::Ready);
+    assert_eq!((status.phase, reason), (Phase::TakingOff, "KeepsClear"));
+    assert!(message.ends_with(&format!("climbing; it {stops}")), "{message}");
+}
+
+#[test]
 fn a_drone_that_a_program_flies_is_ready_and_says_why_it_was_taken_back() {
     use crate::planning::site::OffStation;
     use model::lent::{Lent, WhyBack};

@@ -417,6 +417,53 @@ fn a_vehicle_on_its_plan_stops_for_one_that_a_pilot_flies_in_and_goes_on_when_cl
     assert!(names_plan(&site, &vehicles[0], &plans), "all is clear again");
 }
 
+#[test]
+fn a_vehicle_that_climbs_to_its_plan_stops_below_one_that_comes_into_its_way_and_goes_on() {
+    let (a, mut high) = corridor("a", 0.0, 200.0);
+    for place in &mut high.places[1..4] {
+        place.amsl.0 += 20.0;
+    }
+    let plans: BTreeMap<NodeName, Corridor> = [(a, high)].into();
+    let mut vehicles = [
+        vehicle("a", 0.0, Desire::Plan),
+        vehicle("pilot", 200.0, Desire::Nothing),
+    ];
+    let mut site = new();
+    for second in 8..10 {
+        comes_in(&mut vehicles[1], 9);
+        fly(&mut site, &vehicles, &plans, &[], second);
+    }
+    assert!(site.may_fly_plan(&node("a"), &digest("a")), "it is far enough away");
+    for (second, up) in [(10, 2.0), (11, 4.0), (12, 6.0)] {
+        comes_in(&mut vehicles[1], second);
+        (vehicles[0].up, vehicles[0].activity) = (up, Activity::TakingOff);
+        fly(&mut site, &vehicles, &plans, &[], second);
+    }
+    let pair = (Owner::Vehicle(node("pilot")), node("a"));
+    let did = site.endangered().get(&pair).map(|danger| danger.action);
+    assert_eq!(did, Some(Action::Stops));
+    assert!(!names_plan(&site, &vehicles[0], &plans));
+    let stop = site.route(&node("a")).cloned().unwrap();
+    let top = stop.end().unwrap().amsl.0 - SEA;
+    assert!(top > 6.0 && top < 21.0, "{top} m");
+    for second in 13..20 {
+        vehicles[0].step(&site);
+        comes_in(&mut vehicles[1], 17);
+        fly(&mut site, &vehicles, &plans, &[], second);
+        assert!(!names_plan(&site, &vehicles[0], &plans), "second {second}");
+        assert!(vehicles[0].up < 21.0, "second {second}: {} m", vehicles[0].up);
+    }
+    assert!(
+        site.claims.unsteady(at(19)).all(|(name, _)| *name != node("a")),
+        "it keeps to its stop"
+    );
+    (vehicles[1].at, vehicles[1].up, vehicles[1].activity) = ((200.0, 0.0), 0.0, Activity::Idle);
+    for second in 20..40 {
+        fly(&mut site, &vehicles, &plans, &[], second);
+    }
+    assert!(names_plan(&site, &vehicles[0], &plans), "all is clear again");
+}
+
 /// For the vehicle of `a`, which flies its plan.
 fn flies_plan(site: &Site, vehicle: &Vehicle) -> bool {
     let mut report = vehicle.report(at(0));

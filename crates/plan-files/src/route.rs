@@ -230,6 +230,7 @@ impl Walk<'_> {
                     "they begin at the first place",
                 )
             }
+            item::DO_SET_CAM_TRIGG_DIST if third > 0.0 && !begun => setting(ON_GROUND),
             item::IMAGE_START_CAPTURE if third > 1.0 || (second > 0.0 && third < 1.0) => {
                 self.series = true;
                 self.cannot(

@@ -664,6 +664,44 @@ fn items_that_a_route_does_not_have_are_named_and_can_be_kept_or_left_out() {
     ));
 }
 
+/// Both autopilots take a photo where the third parameter is 1, also without a distance.
+#[test]
+fn a_photo_at_once_without_a_distance_is_one_photo_and_ends_a_series() {
+    use model::units::Meters;
+    let trigger = |meters: f64, at_once: f64| (2, 206, [meters, 0.0, at_once, 0.0], OPEN, 0.0);
+    let file = |first: Line, second: Line| {
+        let places = [(3, 16, ZERO, NORTH, 20.0), first, (3, 16, ZERO, EAST, 20.0), second];
+        routed(wpl(&places))
+    };
+    let actions = |routed: &Routed| -> Vec<Vec<Action>> {
+        let all = routed.waypoints.iter().map(|waypoint| waypoint.actions.clone());
+        all.collect()
+    };
+    let each = file(trigger(0.0, 1.0), trigger(0.0, 1.0));
+    assert_eq!(actions(&each), [[Action::Photo], [Action::Photo]]);
+    // Exported as photos of another command, which mean the same.
+    let exported = model::plan::item::of_waypoints(&each.waypoints);
+    let commands: Vec<u16> = exported.iter().map(|item| item.command).collect();
+    assert_eq!(commands, [16, 2000, 16, 2000]);
+    let again = model::plan::item::to_waypoints(&exported).unwrap().0;
+    assert_eq!(again, each.waypoints);
+    let every = Action::TriggerEvery(Meters(12.5));
+    for at_once in [0.0, 1.0] {
+        let survey = file(trigger(12.5, at_once), trigger(0.0, 0.0));
+        assert_eq!(actions(&survey), [[every], [Action::StopTrigger]]);
+    }
+    let ended = file(trigger(12.5, 1.0), trigger(0.0, 1.0));
+    let photo_and_end = vec![Action::Photo, Action::StopTrigger];
+    assert_eq!(actions(&ended), [vec![every], photo_and_end]);
+    let early = routed(wpl(&[trigger(0.0, 1.0), (3, 16, ZERO, NORTH, 20.0)]));
+    assert!(early.waypoints[0].actions.is_empty());
+    let said = left_out(&early);
+    assert!(
+        said.contains("DO_SET_CAM_TRIGG_DIST (1): it would take a photo before the first place"),
+        "{said}"
+    );
+}
+
 fn parameters(text: &str) -> crate::parameters::ParameterFile {
     match recognized(text).contents {
         Contents::Parameters(file) => file,

@@ -300,6 +300,28 @@ fn what_contradicts_itself_is_refused_on_import_and_in_preview() {
 }
 
 #[test]
+fn the_kind_of_vehicle_is_refused_before_its_items() {
+    let folder = Folder::new();
+    let items: Vec<Value> = (1..=15).map(|id| item(id, 16, Some(NORTH), 300.0)).collect();
+    let mut file = plan(&items);
+    file["mission"]["vehicleType"] = json!(1);
+    let file = folder.file("wing.plan", file.to_string());
+    for options in [&[][..], &["--keep-items"]] {
+        let (code, said) = refused(&[&[file.as_str()], options].concat());
+        assert!(
+            code == Some(1) && said.starts_with("skein: the mission was planned for a plane"),
+            "{said}"
+        );
+        assert!(!said.contains("more like these"), "{said}");
+    }
+    let (_, said) = refused(&[&file]);
+    assert!(
+        said.contains("(15 items; also item 1 (") && said.lines().count() == 2,
+        "{said}"
+    );
+}
+
+#[test]
 fn beyond_70_degrees_of_latitude_the_latitude_is_said_and_below_all_is_as_usual() {
     let folder = Folder::new();
     let field = |latitude: f64| {

@@ -5,6 +5,7 @@ use model::geo::{HIGHEST_LATITUDE, REACH, offset};
 use model::plan::item::{self, FRAME_GLOBAL, FRAME_GLOBAL_INT, Item};
 use model::station::Altitude;
 use model::units::Wgs84;
+use std::mem::{Discriminant, discriminant};
 
 /// Altitudes that differ by less are the same: QGroundControl shows two decimals.
 const SAME_ALTITUDE_M: f64 = 0.05;
@@ -89,7 +90,48 @@ pub enum Problem {
     Mission(String),
 }
 
+/// Further items that are named beside the first of their kind.
+const MAX_NAMED: usize = 4;
+
 impl Problem {
+    const fn item(&self) -> Option<ItemName> {
+        match self {
+            Self::Vehicle { .. } | Self::Mission(_) => None,
+            Self::Altitude { item, .. }
+            | Self::Reference { item }
+            | Self::BelowHome { item, .. }
+            | Self::HomeFar { item, .. }
+            | Self::Open { item }
+            | Self::NoAltitude { item }
+            | Self::NoPosition { item, .. }
+            | Self::Polar { item, .. }
+            | Self::Far { item, .. }
+            | Self::Height { item, .. }
+            | Self::Vtol { item }
+            | Self::Unflyable { item, .. }
+            | Self::Unroutable { item, .. }
+            | Self::Other { item, .. } => Some(*item),
+        }
+    }
+
+    /// Whether no change of single items mends it.
+    const fn is_of_whole_file(&self) -> bool {
+        matches!(
+            self,
+            Self::Vehicle { .. } | Self::Vtol { .. } | Self::HomeFar { .. } | Self::Mission(_)
+        )
+    }
+
+    /// Equal for problems that differ only in their items and numbers.
+    fn kind(&self) -> (Discriminant<Self>, &str) {
+        let why = match self {
+            Self::Unflyable { why, .. } | Self::Unroutable { why, .. } => *why,
+            Self::Other { why, .. } | Self::Mission(why) => why.as_str(),
+            _ => "",
+        };
+        (discriminant(self), why)
+    }
+
     /// Names only numbers of items and commands.
     #[must_use]
     pub fn without_content(&self) -> String {
@@ -174,6 +216,38 @@ pub fn contradictions(plan: &Plan) -> Vec<Problem> {
     }
     found.extend(below);
     found
+}
+
+/// A line for each kind of problem, those of the whole file first.
+#[must_use]
+pub fn summary(problems: &[Problem]) -> Vec<String> {
+    let mut kinds: Vec<Vec<&Problem>> = Vec::new();
+    for problem in problems {
+        let is_of = |kind: &[&Problem]| kind.first().is_some_and(|first| first.kind() == problem.kind());
+        match kinds
+            .iter()
+            .position(|kind| is_of(kind))
+            .and_then(|at| kinds.get_mut(at))
+        {
+            Some(kind) => kind.push(problem),
+            None => kinds.push(vec![problem]),
+        }
+    }
+    kinds.sort_by_key(|kind| kind.first().is_none_or(|first| !first.is_of_whole_file()));
+    kinds.iter().filter_map(|kind| of_kind(kind)).collect()
+}
+
+fn of_kind(kind: &[&Problem]) -> Option<String> {
+    let (first, more) = kind.split_first()?;
+    if more.is_empty() {
+        return Some(first.to_string());
+    }
+    let named = more.iter().filter_map(|problem| problem.item()).take(MAX_NAMED);
+    let mut named: Vec<String> = named.map(|item| item.to_string()).collect();
+    if more.len() > named.len() {
+        named.push(format!("and {} more", more.len() - named.len()));
+    }
+    Some(format!("{first} ({} items; also {})", kind.len(), named.join(", ")))
 }
 
 #[must_use]

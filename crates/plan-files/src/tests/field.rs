@@ -498,6 +498,31 @@ fn a_mission_of_another_vehicle_is_refused() {
 }
 
 #[test]
+fn what_refuses_the_whole_file_is_named_first_and_each_kind_once() {
+    let mut lines = vec![(0, 16, ZERO, NORTH, 50.0); 20];
+    lines.push((2, 3000, [3.0, 0.0, 0.0, 0.0], OPEN, 0.0));
+    lines.push((3, 82, ZERO, EAST, 20.0));
+    lines.push((3, 18, ZERO, EAST, 20.0));
+    let problems = route(&plan(wpl(&lines)), false).unwrap_err().problems;
+    assert!(problems.len() > 20);
+    let said = crate::check::summary(&problems);
+    assert_eq!(said.len(), 3, "{said:?}");
+    assert!(
+        said[0].contains("(DO_VTOL_TRANSITION, ") && said[0].ends_with("plan it for a multicopter"),
+        "{said:?}"
+    );
+    assert!(
+        said[1].contains("438 m below home") && said[1].contains(" (20 items; also item 1 ("),
+        "{said:?}"
+    );
+    assert!(said[1].ends_with(", and 15 more)"), "{said:?}");
+    assert!(
+        said[2].contains("NAV_SPLINE_WAYPOINT") && said[2].contains("(2 items; also item 22 (NAV_LOITER_TURNS,"),
+        "{said:?}"
+    );
+}
+
+#[test]
 fn an_altitude_that_is_shown_and_not_flown_is_refused() {
     let with = |altitude: Value, mode: i64, amsl: Value| {
         let mut item = simple(1, 16, Some(NORTH), Some(12.0), ZERO);

@@ -11,6 +11,7 @@ use model::rules::{Outline, Side};
 use model::units::Wgs84;
 use model::vehicle::Autopilot;
 use plan_files::area::{self, Area, AreaFile, Purpose, RawArea, RawPolygon};
+use plan_files::check::{self, Problem};
 use plan_files::fence::FenceFile;
 use plan_files::parameters::{self, ParameterFile};
 use serde_json::{Value, json};
@@ -39,6 +40,10 @@ pub(super) fn lines<T: std::fmt::Display>(problems: &[T]) -> Failure {
         lines.push(format!("and {} more like these", problems.len() - MAX_PROBLEMS));
     }
     Failure::Failed(lines.join("\n"))
+}
+
+pub(super) fn refused(problems: &[Problem]) -> Failure {
+    Failure::Failed(check::summary(problems).join("\n"))
 }
 
 fn object(kind: &str, name: &str, spec: &Value) -> Value {

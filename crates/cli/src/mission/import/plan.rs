@@ -1,6 +1,6 @@
 //! A ground station's file as a Mission, of a route or of unchanged items, and a Geofence.
 
-use super::objects::{Objects, lines};
+use super::objects::{Objects, refused};
 use super::{File, wants};
 use crate::args::import::{ImportArgs, Kind};
 use crate::failure::Failure;
@@ -92,7 +92,7 @@ fn mission(file: &File<'_>, plan: &Plan, text: &str, args: &ImportArgs, objects:
         Err(refusal) => {
             let trimmed = route::trimmed(plan, &refusal.left_out);
             if choices.leave_out || !route::may_be_kept(&refusal.problems) || !route::unchanged(&trimmed).is_empty() {
-                return Err(lines(&refusal.problems));
+                return Err(refused(&refusal.problems));
             }
             let kept: Vec<String> = refusal.problems.iter().filter_map(kept_item).collect();
             objects.notes.push(format!(
@@ -157,9 +157,9 @@ fn unchanged(file: &File<'_>, plan: &Plan, text: &str, objects: &mut Objects) ->
     problems.extend(check::places(plan));
     problems.extend(check::open_waypoints(plan));
     if !problems.is_empty() {
-        return Err(lines(&problems));
+        return Err(refused(&problems));
     }
-    for problem in route::unchanged(plan) {
+    for problem in check::summary(&route::unchanged(plan)) {
         objects
             .notes
             .push(format!("a Mission does not fly this file unchanged: {problem}"));

@@ -214,6 +214,50 @@ fn items_of_a_gimbal_are_kept_and_camera_setup_is_left_out() {
 }
 
 #[test]
+fn kept_items_say_what_is_not_flown_and_where_the_file_lands() {
+    let folder = Folder::new();
+    let mut photos = item(3, 2000, None, 0.0);
+    photos["params"] = json!([0, 2, 0, 0, null, null, null]);
+    let items = [
+        item(1, 22, Some([47.3977, 8.5456]), 20.0),
+        item(2, 16, Some(NORTH), 20.0),
+        photos,
+        item(4, 16, Some([47.3977, 8.5462]), 20.0),
+        item(5, 21, Some([47.4007, 8.5456]), 0.0),
+    ];
+    let file = folder.file("timed.plan", plan(&items).to_string());
+    for options in [&[][..], &["--keep-items"]] {
+        let (documents, said) = imported(&[&[file.as_str()], options].concat());
+        assert_eq!(titles(&documents), ["ConfigMap timed", "Mission timed"]);
+        for part in [
+            "left out: takeoff (1)",
+            "left out: return or landing (1)",
+            " m from home: Skein lands vehicles where they took off",
+        ] {
+            assert!(said.contains(part), "{options:?}: {said}");
+        }
+    }
+    let import = skein(&["import", &file]);
+    let said = String::from_utf8(import.stderr).unwrap();
+    assert!(
+        said.contains("the items are kept, except those named as left out, and flown"),
+        "{said}"
+    );
+    let preview = skein(&["mission", "preview", &folder.file("kept.yaml", import.stdout)]);
+    let said = String::from_utf8(preview.stdout).unwrap();
+    assert!(said.contains("  photos   by time, not counted\n"), "{said}");
+    let bare = folder.file(
+        "bare.plan",
+        plan(&[item(1, 16, Some(NORTH), 20.0), item(2, 205, None, 0.0)]).to_string(),
+    );
+    let (_, said) = imported(&[&bare]);
+    assert!(
+        said.contains("the items are kept unchanged and flown") && !said.contains("left out:"),
+        "{said}"
+    );
+}
+
+#[test]
 fn altitudes_above_the_sea_without_a_home_are_named_on_import_and_in_preview() {
     let folder = Folder::new();
     let row =

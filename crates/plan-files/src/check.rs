@@ -242,8 +242,8 @@ fn of_kind(kind: &[&Problem]) -> Option<String> {
     if more.is_empty() {
         return Some(first.to_string());
     }
-    let named = more.iter().filter_map(|problem| problem.item()).take(MAX_NAMED);
-    let mut named: Vec<String> = named.map(|item| item.to_string()).collect();
+    let items = more.iter().filter_map(|problem| problem.item()).take(MAX_NAMED);
+    let mut named: Vec<String> = items.map(|item| format!("{item}")).collect();
     if more.len() > named.len() {
         named.push(format!("and {} more", more.len() - named.len()));
     }

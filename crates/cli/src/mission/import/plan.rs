@@ -76,6 +76,10 @@ fn mission(file: &File<'_>, plan: &Plan, text: &str, args: &ImportArgs, objects:
     if choices.keep_items {
         objects.notes.extend(check::home_unknown(plan));
         objects.notes.extend(check::far_above_home(plan));
+        let left_out = route::route(plan, true).map_or_else(|refusal| refusal.left_out, |routed| routed.left_out);
+        let gone = left_out.iter().filter(|left| route::is_never_flown(left));
+        objects.notes.extend(gone.map(|left| note(plan, left)));
+        objects.notes.extend(route::home_and_landing(plan));
         return unchanged(file, plan, text, objects);
     }
     let raised;
@@ -95,15 +99,22 @@ fn mission(file: &File<'_>, plan: &Plan, text: &str, args: &ImportArgs, objects:
                 return Err(refused(&refusal.problems));
             }
             let kept: Vec<String> = refusal.problems.iter().filter_map(kept_item).collect();
+            let is_gone = |left: &&LeftOut| route::is_trimmed(left) || route::is_never_flown(left);
+            let gone: Vec<&LeftOut> = refusal.left_out.iter().filter(is_gone).collect();
+            let how = if gone.is_empty() {
+                "kept unchanged"
+            } else {
+                "kept, except those named as left out,"
+            };
             objects.notes.push(format!(
-                "the items are kept unchanged and flown by one vehicle at a time, as a route does not have {}; make a route without them with --leave-out",
+                "the items are {how} and flown by one vehicle at a time, as a route does not have {}; make a route without them with --leave-out",
                 kept.join(", ")
             ));
+            objects.notes.extend(gone.into_iter().map(|left| note(plan, left)));
+            objects.notes.extend(route::home_and_landing(plan));
             if trimmed.file.items.len() == plan.file.items.len() && !choices.above_home {
                 return unchanged(file, plan, text, objects);
             }
-            let gone = refusal.left_out.iter().filter(|left| route::is_trimmed(left));
-            objects.notes.extend(gone.map(|left| note(plan, left)));
             let written = plan_files::write(&trimmed.file, Format::Plan);
             config_map(file, "mission.plan", written, objects)
         }

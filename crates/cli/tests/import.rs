@@ -111,6 +111,28 @@ fn a_plan_becomes_a_mission_and_a_geofence_and_rally_points_are_said() {
 }
 
 #[test]
+fn places_outside_of_the_fence_of_their_own_file_are_named() {
+    let folder = Folder::new();
+    let file = |places: &[[f64; 2]]| {
+        let items = (1..).zip(places).map(|(id, place)| item(id, 16, Some(*place), 20.0));
+        let mut plan = plan(&items.collect::<Vec<_>>());
+        let circle = |radius: u32, inclusion: bool, north: f64| json!({"inclusion": inclusion, "version": 1, "circle": {"center": [47.3977 + north, 8.5456], "radius": radius}});
+        plan["geoFence"]["circles"] = json!([circle(300, true, 0.0), circle(20, false, 0.001)]);
+        folder.file("fenced.plan", plan.to_string())
+    };
+    let far = [47.4022, 8.5456];
+    let (documents, said) = imported(&[&file(&[NORTH, far, [47.3987, 8.5456]])]);
+    assert_eq!(titles(&documents), ["Mission fenced", "Geofence fenced-fence"]);
+    let named = "NOTE: places of the mission that the fence of the same file forbids: 2 (item 1 (NAV_WAYPOINT, number 2 in QGroundControl) by 2";
+    assert!(
+        said.contains(named) && said.contains("item 2 (NAV_WAYPOINT, number 3 in QGroundControl) by 20 m)"),
+        "{said}"
+    );
+    let (_, said) = imported(&[&file(&[NORTH])]);
+    assert!(!said.contains("NOTE:"), "{said}");
+}
+
+#[test]
 fn files_are_written_all_or_none() {
     let folder = Folder::new();
     let file = folder.file("field.plan", whole_plan());

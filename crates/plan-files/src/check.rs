@@ -1,8 +1,11 @@
 //! Whether a mission is free of contradictions, and suits a multicopter of this site.
 
+use crate::fence::FenceShape;
 use crate::{ItemName, Plan, at, meters};
+use fleet::planning::geofence::depth;
 use model::geo::{HIGHEST_LATITUDE, REACH, offset};
 use model::plan::item::{self, FRAME_GLOBAL, FRAME_GLOBAL_INT, Item};
+use model::rules::Side;
 use model::station::Altitude;
 use model::units::Wgs84;
 use std::mem::{Discriminant, discriminant};
@@ -336,6 +339,40 @@ pub fn far_above_home(plan: &Plan) -> Option<String> {
         plan.item(number),
         found.count()
     ))
+}
+
+/// Names places of the mission at which the fence of its own file lets no vehicle be.
+#[must_use]
+pub fn outside_fence(plan: &Plan) -> Option<String> {
+    let beyond = |place: Wgs84| {
+        let of = |shape: &FenceShape| match shape.side {
+            Side::Inside => -depth(&shape.outline, place),
+            Side::Outside => depth(&shape.outline, place),
+        };
+        plan.fence.shapes.iter().map(of).fold(0.0, f64::max)
+    };
+    let mut found = Vec::new();
+    for (number, item) in plan.file.items.iter().enumerate() {
+        let is_place = is_flown_to(item.command) && item.command != item::NAV_LAND && !is_open(item);
+        if is_place && let Some(Ok((place, _))) = item.place() {
+            let by = beyond(place);
+            if by > 0.0 {
+                found.push(format!("{} by {}", plan.item(number), meters(by)));
+            }
+        }
+    }
+    let count = found.len();
+    found.truncate(MAX_NAMED + 1);
+    if count > found.len() {
+        found.push(format!("and {} more", count - found.len()));
+    }
+    (count > 0).then(|| {
+        format!(
+            "NOTE: places of the mission that the fence of the same file forbids: {count} ({}); vehicles have to be inside of all \
+             inclusions and outside of all exclusions, and no way there is flown: move the places, or draw the fence again",
+            found.join(", ")
+        )
+    })
 }
 
 /// Whether autopilots substitute the vehicle's position for that of `item`.

@@ -33,6 +33,7 @@ pub(super) fn import(
     let has_mission = !plan.file.items.is_empty();
     objects.notes.extend(plan.notes.iter().cloned());
     if has_mission && missions {
+        objects.notes.extend(check::outside_fence(plan));
         mission(file, plan, text, args, objects)?;
     } else if has_mission {
         objects

@@ -475,6 +475,19 @@ fn an_area_is_what_it_is_said_to_be() {
         "{said}"
     );
     assert_eq!(refused(&[&file, "--as", "survey"]).0, Some(2));
+    let check = skein(&["import", "--check", &file]);
+    let said = String::from_utf8(check.stdout).unwrap();
+    assert_eq!(check.status.code(), Some(0), "{said}");
+    assert!(
+        said.contains("GeoJSON: 1 area; say what it is with --as survey|inclusion|exclusion\n  an area (\"meadow\""),
+        "{said}"
+    );
+    let check = skein(&["import", "--check", &file, "--as", "inclusion"]);
+    assert!(
+        String::from_utf8(check.stdout)
+            .unwrap()
+            .contains("GeoJSON: Geofence field\n")
+    );
     let (documents, said) = imported(&[&file, "--as", "survey", "--altitude", "40", "--spacing", "20"]);
     assert_eq!(titles(&documents), ["Mission field"]);
     assert_eq!(
@@ -826,7 +839,7 @@ fn a_kmz_and_a_zipped_shapefile_are_taken_as_they_come() {
     let said = String::from_utf8(check.stdout).unwrap();
     assert!(check.status.success(), "{said}");
     for part in [
-        "farm.zip: a zipped Shapefile: no object\n  read from the archive: \"export/",
+        "farm.zip: a zipped Shapefile: 3 areas; say what they are with --as survey|inclusion|exclusion\n  read from the archive: \"export/",
         "an area (\"fields 1\", ",
         "an area (\"fields 2\", ",
         "an area (\"yard\", ",

@@ -21,6 +21,8 @@ use std::collections::BTreeMap;
 pub(super) struct Objects {
     pub documents: Vec<Value>,
     pub notes: Vec<String>,
+    /// Areas of which nobody has said what they are.
+    pub undecided: usize,
     pub judge: Judge,
 }
 
@@ -196,6 +198,7 @@ impl Objects {
         }
         match args.purpose {
             None if args.check => {
+                self.undecided += areas.len();
                 for area in &areas {
                     self.notes.push(describe(area));
                     self.notes.extend(area.notes.clone());

@@ -292,7 +292,7 @@ fn altitudes_above_the_sea_without_a_home_are_named_on_import_and_in_preview() {
         ];
         format!("QGC WPL 110\n{}", rows.concat())
     };
-    let named = "altitudes above mean sea level (item 0 (NAV_WAYPOINT, line 3) is flown at 500 m, and 1 more)";
+    let named = "altitudes above mean sea level (item 0 (NAV_WAYPOINT, line 3, number 1 in the file) is flown at 500 m, and 1 more)";
     for (home, is_named) in [(0, true), (488, false)] {
         let file = folder.file("sea.waypoints", of(home));
         let import = skein(&["import", &file, "--keep-items"]);
@@ -339,7 +339,7 @@ fn what_contradicts_itself_is_refused_on_import_and_in_preview() {
     let left = "QGC WPL 110\n0\t1\t0\t16\t0\t0\t0\t0\t47.397742\t8.545594\t488.0\t1\n1\t0\t3\t16\t0\t0\t0\t0\t0\t0\t20\t1\n2\t0\t3\t16\t0\t0\t0\t0\t47.398\t8.5456\t20\t1\n";
     let (code, said) = refused(&[&folder.file("left.waypoints", left), "--keep-items"]);
     assert!(
-        code == Some(1) && said.contains("item 0 (NAV_WAYPOINT, line 3) has no place"),
+        code == Some(1) && said.contains("item 0 (NAV_WAYPOINT, line 3, number 1 in the file) has no place"),
         "{said}"
     );
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}, "data": {"c": left}});
@@ -349,7 +349,10 @@ fn what_contradicts_itself_is_refused_on_import_and_in_preview() {
         &folder.file("left.yaml", format!("{map}\n---\n{mission}")),
     ]);
     let said = String::from_utf8_lossy(&preview.stderr).into_owned();
-    assert!(said.contains("item 0 (NAV_WAYPOINT, line 3) has no place"), "{said}");
+    assert!(
+        said.contains("item 0 (NAV_WAYPOINT, line 3, number 1 in the file) has no place"),
+        "{said}"
+    );
     let open = plan(&[item(1, 16, None, 20.0), item(2, 16, Some(NORTH), 0.0)]).to_string();
     let (_, said) = refused(&[&folder.file("open.plan", open)]);
     assert!(

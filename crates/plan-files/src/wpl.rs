@@ -157,7 +157,7 @@ pub fn read(text: &str) -> Result<Plan, BadWpl> {
         } else {
             plan.file.items.push(item);
             plan.items.push(Origin {
-                place: Place::Line(line),
+                place: Place::Line { line, number },
                 shown_altitude: None,
                 shows_other_reference: false,
             });
@@ -207,7 +207,7 @@ fn only_home_again(file: &PlanFile) -> bool {
 
 fn line_of(origin: &Origin) -> Option<String> {
     match origin.place {
-        Place::Line(line) => Some(line.to_string()),
+        Place::Line { line, .. } => Some(line.to_string()),
         Place::Unknown | Place::JumpId(_) => None,
     }
 }

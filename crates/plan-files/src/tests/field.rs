@@ -215,7 +215,7 @@ fn a_place_left_open_is_named_and_a_hold_without_a_place_is_here() {
         );
     }
     let first = wpl(&[(3, 19, [5.0, 0.0, 0.0, 0.0], OPEN, 10.0), (3, 16, ZERO, EAST, 10.0)]);
-    assert!(wrong(first).contains("item 0 (NAV_LOITER_TIME, line 3) has no place"));
+    assert!(wrong(first).contains("item 0 (NAV_LOITER_TIME, line 3, number 1 in the file) has no place"));
     let no_altitude = json!([simple(1, 16, Some(NORTH), None, ZERO)]);
     assert!(wrong(qgc(&no_altitude)).contains("has no altitude"));
 }
@@ -231,7 +231,7 @@ fn altitudes_below_home_are_refused_with_how_to_put_them_above_it() {
     let said = wrong(&text);
     assert!(
         said.contains(
-            "item 1 (NAV_WAYPOINT, line 4) is flown at 50 m above mean sea level, 438 m below home (488 m in this file)"
+            "item 1 (NAV_WAYPOINT, line 4, number 2 in the file) is flown at 50 m above mean sea level, 438 m below home (488 m in this file)"
         ),
         "{said}"
     );
@@ -633,11 +633,9 @@ fn items_that_a_route_does_not_have_are_named_and_can_be_kept_or_left_out() {
     ]);
     let problems = route(&plan(&text), false).unwrap_err().problems;
     assert!(route::may_be_kept(&problems) && route::unchanged(&plan(&text)).is_empty());
-    assert!(
-        problems[0]
-            .to_string()
-            .starts_with("item 1 (DO_SET_SERVO, line 4) cannot be part of a route: command 183 has no counterpart")
-    );
+    assert!(problems[0].to_string().starts_with(
+        "item 1 (DO_SET_SERVO, line 4, number 2 in the file) cannot be part of a route: command 183 has no counterpart"
+    ));
     let routed = route(&plan(&text), true).unwrap();
     assert_eq!(routed.waypoints.len(), 2);
     assert!(left_out(&routed).contains("DO_MOUNT_CONTROL (1)"));
@@ -656,7 +654,7 @@ fn items_that_a_route_does_not_have_are_named_and_can_be_kept_or_left_out() {
     let jump = wpl(&[(3, 16, ZERO, NORTH, 20.0), (3, 177, [1.0, 3.0, 0.0, 0.0], OPEN, 0.0)]);
     assert!(
         wrong(&jump).contains(
-            "(DO_JUMP, line 4) cannot be part of a route: command 177 has no counterpart in a route, which has no jumps"
+            "(DO_JUMP, line 4, number 2 in the file) cannot be part of a route: command 177 has no counterpart in a route, which has no jumps"
         ),
         "{}",
         wrong(&jump)
@@ -664,7 +662,7 @@ fn items_that_a_route_does_not_have_are_named_and_can_be_kept_or_left_out() {
     assert!(
         route::unchanged(&plan(&jump))[0]
             .to_string()
-            .contains("item 1 (DO_JUMP, line 4) cannot be part of a flight")
+            .contains("item 1 (DO_JUMP, line 4, number 2 in the file) cannot be part of a flight")
     );
     let scan = json!([
         simple(1, 530, None, None, [0.0, 2.0, 0.0, 0.0]),
@@ -884,7 +882,10 @@ fn a_refusal_sends_nobody_to_what_is_not_flown_either() {
         (11, 16, ZERO, EAST, 20.0),
     ]);
     let said = wrong(&above_terrain);
-    for item in ["item 1 (NAV_WAYPOINT, line 4)", "item 2 (NAV_WAYPOINT, line 5)"] {
+    for item in [
+        "item 1 (NAV_WAYPOINT, line 4, number 2 in the file)",
+        "item 2 (NAV_WAYPOINT, line 5, number 3 in the file)",
+    ] {
         assert!(
             said.contains(&format!(
                 "{item} cannot be flown by a Mission: its altitude is one above terrain"
@@ -902,7 +903,7 @@ fn a_refusal_sends_nobody_to_what_is_not_flown_either() {
     let said = wrong(&waits);
     assert!(
         said.contains(
-            "item 1 (NAV_WAYPOINT, line 4) cannot be flown by a Mission: the vehicle would wait there for a person"
+            "item 1 (NAV_WAYPOINT, line 4, number 2 in the file) cannot be flown by a Mission: the vehicle would wait there for a person"
         ),
         "{said}"
     );
@@ -932,7 +933,7 @@ fn a_home_far_from_its_mission_is_said() {
     let said = taken.notes.join("\n");
     assert!(
         said.contains("home of the file is at 34.050000, -84.090000, ")
-            && said.contains(" km from item 0 (NAV_WAYPOINT, line 3)"),
+            && said.contains(" km from item 0 (NAV_WAYPOINT, line 3, number 1 in the file)"),
         "{said}"
     );
     // Two altitudes above mean sea level at two places prove nothing; both are named.

@@ -70,7 +70,7 @@ pub enum Problem {
     Polar { item: ItemName, latitude: f64 },
     #[error(
         "{item} is {distance} from the first place ({first}), and a site reaches {reach}; correct the place, or make a Mission of each site",
-        distance = meters(*.distance), reach = meters(REACH)
+        distance = beyond_reach(*.distance), reach = meters(REACH)
     )]
     Far {
         item: ItemName,
@@ -430,6 +430,20 @@ pub fn height(item: ItemName, altitude: Altitude) -> Option<Problem> {
             altitude: height.0,
         }),
         Altitude::AboveHome(_) | Altitude::Amsl(_) => None,
+    }
+}
+
+/// As many digits as tell it from [`REACH`].
+pub(crate) fn beyond_reach(distance: f64) -> String {
+    let whole = meters(distance);
+    if whole != meters(REACH) {
+        return whole;
+    }
+    let tenths = |meters: f64| format!("{:.1} km", meters / 1000.0);
+    if tenths(distance) == tenths(REACH) {
+        format!("{:.3} km", distance / 1000.0)
+    } else {
+        tenths(distance)
     }
 }
 

@@ -613,6 +613,9 @@ fn a_mission_beyond_a_site_is_refused_with_the_distance() {
         let unchanged: Vec<String> = route::unchanged(&plan(&text)).iter().map(ToString::to_string).collect();
         assert!(unchanged[0].contains(expected), "{unchanged:?}");
     }
+    for (distance, words) in [(20_440.0, "20.4 km"), (20_012.0, "20.012 km"), (24_800.0, "25 km")] {
+        assert_eq!(crate::check::beyond_reach(distance), words);
+    }
     let said = wrong(wpl(&[(3, 16, ZERO, [-71.5, 8.5], 20.0)]));
     assert!(
         said.contains("latitude -71.5, and Skein flies between 70° south and 70° north"),

@@ -317,6 +317,20 @@ pub fn home_unknown(plan: &Plan) -> Option<String> {
     ))
 }
 
+/// Notes the mark of a landing in a file that names no vehicle: mostly planes have it.
+#[must_use]
+pub fn maybe_of_plane(plan: &Plan) -> Option<String> {
+    const DO_LAND_START: u16 = 189;
+    let is_mark = |item: &Item| item.command == DO_LAND_START;
+    let number = plan.file.items.iter().position(is_mark)?;
+    plan.vehicle_type.is_none().then(|| {
+        format!(
+            "{} is mostly of missions for planes, and the file does not say for which vehicle it is: check that it suits a multicopter",
+            plan.item(number)
+        )
+    })
+}
+
 /// Notes altitudes above mean sea level that are higher above the file's home than a Mission flies above its own.
 #[must_use]
 pub fn far_above_home(plan: &Plan) -> Option<String> {

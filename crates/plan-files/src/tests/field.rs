@@ -162,6 +162,42 @@ fn a_survey_as_qgroundcontrol_saves_it_is_taken_and_its_camera_mode_named() {
 }
 
 #[test]
+fn a_survey_of_a_later_version_is_noted() {
+    let mut later = survey();
+    assert!(plan(qgc(&later)).notes.is_empty());
+    later[2]["version"] = json!(9);
+    let read = plan(qgc(&later));
+    assert_eq!(read.file.items.len(), 7);
+    assert!(
+        read.notes[0].contains("item 2 of the plan is a survey of version 9, and 5 is the newest"),
+        "{:?}",
+        read.notes
+    );
+}
+
+#[test]
+fn a_mark_of_a_landing_is_said_to_be_of_planes_where_no_vehicle_is_named() {
+    let marked = |command: u16| {
+        wpl(&[
+            (3, 16, ZERO, NORTH, 20.0),
+            (3, command, ZERO, OPEN, 0.0),
+            (0, 20, ZERO, OPEN, 0.0),
+        ])
+    };
+    let said = crate::check::maybe_of_plane(&plan(marked(189))).unwrap();
+    assert!(
+        said.starts_with("item 1 (DO_LAND_START, line 4, ") && said.contains("mostly of missions for planes"),
+        "{said}"
+    );
+    assert_eq!(crate::check::maybe_of_plane(&plan(marked(178))), None);
+    let copter = json!([
+        simple(1, 16, Some(NORTH), Some(20.0), ZERO),
+        simple(2, 189, None, None, ZERO)
+    ]);
+    assert_eq!(crate::check::maybe_of_plane(&plan(qgc(&copter))), None);
+}
+
+#[test]
 fn a_structure_scan_and_an_early_survey_are_refused_with_what_to_do() {
     for (kind, expected) in [
         ("StructureScan", "download it again, and save that"),

@@ -34,6 +34,7 @@ pub(super) fn import(
     objects.notes.extend(plan.notes.iter().cloned());
     if has_mission && missions {
         objects.notes.extend(check::outside_fence(plan));
+        objects.notes.extend(check::maybe_of_plane(plan));
         mission(file, plan, text, args, objects)?;
     } else if has_mission {
         objects

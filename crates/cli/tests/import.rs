@@ -159,6 +159,27 @@ fn files_are_written_all_or_none() {
 }
 
 #[test]
+fn an_output_that_is_named_like_a_file_becomes_no_folder() {
+    let folder = Folder::new();
+    let file = folder.file("field.plan", whole_plan());
+    for name in ["field.yaml", "field.YML", "field.json"] {
+        let out = folder.0.path().join(name);
+        let path = out.to_string_lossy();
+        let (code, said) = refused(&[&file, "--output", &path]);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(
+            said.contains("is taken for a folder") && said.contains(&format!("with > {path}")),
+            "{said}"
+        );
+        assert!(!out.exists());
+    }
+    let out = folder.0.path().join("is-a-folder.yaml");
+    std::fs::create_dir(&out).unwrap();
+    assert!(skein(&["import", &file, "-o", &out.to_string_lossy()]).status.success());
+    assert!(out.join("mission-field.yaml").exists());
+}
+
+#[test]
 fn an_option_that_fits_none_of_the_files_is_refused() {
     let folder = Folder::new();
     let plan = folder.file("field.plan", whole_plan());

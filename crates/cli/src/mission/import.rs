@@ -44,6 +44,7 @@ pub fn run_plans(args: &ImportArgs) -> Result<(), Failure> {
 fn all(args: &ImportArgs, only_plans: bool) -> Result<(), Failure> {
     let (mut objects, mut problems, mut reports) = (Objects::default(), Vec::new(), Vec::new());
     label_keys_once(args)?;
+    output_is_folder(args)?;
     let (mut is_usage, mut taken) = (true, Vec::new());
     for path in &args.files {
         let begun = objects.documents.len();
@@ -260,6 +261,21 @@ pub(crate) fn made(name: &str, bytes: Vec<u8>, projection: Option<String>, args:
         notes: objects.notes,
         areas,
     })
+}
+
+/// A folder named like a file surprises.
+fn output_is_folder(args: &ImportArgs) -> Result<(), Failure> {
+    let Some(output) = &args.output else { return Ok(()) };
+    let ending = output.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    if !["yaml", "yml", "json"].contains(&ending.as_str()) || output.is_dir() {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!(
+        "--output {} is taken for a folder, in which each object gets a file of its own; name a folder, or write all objects to one file \
+         with > {}",
+        output.display(),
+        output.display()
+    )))
 }
 
 /// Two values for one key select nothing.

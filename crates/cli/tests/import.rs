@@ -111,6 +111,28 @@ fn a_plan_becomes_a_mission_and_a_geofence_and_rally_points_are_said() {
 }
 
 #[test]
+fn places_outside_of_the_fence_of_their_own_file_are_named() {
+    let folder = Folder::new();
+    let file = |places: &[[f64; 2]]| {
+        let items = (1..).zip(places).map(|(id, place)| item(id, 16, Some(*place), 20.0));
+        let mut plan = plan(&items.collect::<Vec<_>>());
+        let circle = |radius: u32, inclusion: bool, north: f64| json!({"inclusion": inclusion, "version": 1, "circle": {"center": [47.3977 + north, 8.5456], "radius": radius}});
+        plan["geoFence"]["circles"] = json!([circle(300, true, 0.0), circle(20, false, 0.001)]);
+        folder.file("fenced.plan", plan.to_string())
+    };
+    let far = [47.4022, 8.5456];
+    let (documents, said) = imported(&[&file(&[NORTH, far, [47.3987, 8.5456]])]);
+    assert_eq!(titles(&documents), ["Mission fenced", "Geofence fenced-fence"]);
+    let named = "NOTE: places of the mission that the fence of the same file forbids: 2 (item 1 (NAV_WAYPOINT, number 2 in QGroundControl) by 2";
+    assert!(
+        said.contains(named) && said.contains("item 2 (NAV_WAYPOINT, number 3 in QGroundControl) by 20 m)"),
+        "{said}"
+    );
+    let (_, said) = imported(&[&file(&[NORTH])]);
+    assert!(!said.contains("NOTE:"), "{said}");
+}
+
+#[test]
 fn files_are_written_all_or_none() {
     let folder = Folder::new();
     let file = folder.file("field.plan", whole_plan());
@@ -134,6 +156,27 @@ fn files_are_written_all_or_none() {
     let refused = skein(&["import", &file, &bad, "--output", &out.to_string_lossy()]);
     assert_eq!(refused.status.code(), Some(1));
     assert_eq!(std::fs::read_dir(&out).unwrap().count(), 0);
+}
+
+#[test]
+fn an_output_that_is_named_like_a_file_becomes_no_folder() {
+    let folder = Folder::new();
+    let file = folder.file("field.plan", whole_plan());
+    for name in ["field.yaml", "field.YML", "field.json"] {
+        let out = folder.0.path().join(name);
+        let path = out.to_string_lossy();
+        let (code, said) = refused(&[&file, "--output", &path]);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(
+            said.contains("is taken for a folder") && said.contains(&format!("with > {path}")),
+            "{said}"
+        );
+        assert!(!out.exists());
+    }
+    let out = folder.0.path().join("is-a-folder.yaml");
+    std::fs::create_dir(&out).unwrap();
+    assert!(skein(&["import", &file, "-o", &out.to_string_lossy()]).status.success());
+    assert!(out.join("mission-field.yaml").exists());
 }
 
 #[test]
@@ -214,6 +257,50 @@ fn items_of_a_gimbal_are_kept_and_camera_setup_is_left_out() {
 }
 
 #[test]
+fn kept_items_say_what_is_not_flown_and_where_the_file_lands() {
+    let folder = Folder::new();
+    let mut photos = item(3, 2000, None, 0.0);
+    photos["params"] = json!([0, 2, 0, 0, null, null, null]);
+    let items = [
+        item(1, 22, Some([47.3977, 8.5456]), 20.0),
+        item(2, 16, Some(NORTH), 20.0),
+        photos,
+        item(4, 16, Some([47.3977, 8.5462]), 20.0),
+        item(5, 21, Some([47.4007, 8.5456]), 0.0),
+    ];
+    let file = folder.file("timed.plan", plan(&items).to_string());
+    for options in [&[][..], &["--keep-items"]] {
+        let (documents, said) = imported(&[&[file.as_str()], options].concat());
+        assert_eq!(titles(&documents), ["ConfigMap timed", "Mission timed"]);
+        for part in [
+            "left out: takeoff (1)",
+            "left out: return or landing (1)",
+            " m from home: Skein lands vehicles where they took off",
+        ] {
+            assert!(said.contains(part), "{options:?}: {said}");
+        }
+    }
+    let import = skein(&["import", &file]);
+    let said = String::from_utf8(import.stderr).unwrap();
+    assert!(
+        said.contains("the items are kept, except those named as left out, and flown"),
+        "{said}"
+    );
+    let preview = skein(&["mission", "preview", &folder.file("kept.yaml", import.stdout)]);
+    let said = String::from_utf8(preview.stdout).unwrap();
+    assert!(said.contains("  photos   by time, not counted\n"), "{said}");
+    let bare = folder.file(
+        "bare.plan",
+        plan(&[item(1, 16, Some(NORTH), 20.0), item(2, 205, None, 0.0)]).to_string(),
+    );
+    let (_, said) = imported(&[&bare]);
+    assert!(
+        said.contains("the items are kept unchanged and flown") && !said.contains("left out:"),
+        "{said}"
+    );
+}
+
+#[test]
 fn altitudes_above_the_sea_without_a_home_are_named_on_import_and_in_preview() {
     let folder = Folder::new();
     let row =
@@ -226,7 +313,7 @@ fn altitudes_above_the_sea_without_a_home_are_named_on_import_and_in_preview() {
         ];
         format!("QGC WPL 110\n{}", rows.concat())
     };
-    let named = "altitudes above mean sea level (item 0 (NAV_WAYPOINT, line 3) is flown at 500 m, and 1 more)";
+    let named = "altitudes above mean sea level (item 0 (NAV_WAYPOINT, line 3, number 1 in the file) is flown at 500 m, and 1 more)";
     for (home, is_named) in [(0, true), (488, false)] {
         let file = folder.file("sea.waypoints", of(home));
         let import = skein(&["import", &file, "--keep-items"]);
@@ -273,7 +360,7 @@ fn what_contradicts_itself_is_refused_on_import_and_in_preview() {
     let left = "QGC WPL 110\n0\t1\t0\t16\t0\t0\t0\t0\t47.397742\t8.545594\t488.0\t1\n1\t0\t3\t16\t0\t0\t0\t0\t0\t0\t20\t1\n2\t0\t3\t16\t0\t0\t0\t0\t47.398\t8.5456\t20\t1\n";
     let (code, said) = refused(&[&folder.file("left.waypoints", left), "--keep-items"]);
     assert!(
-        code == Some(1) && said.contains("item 0 (NAV_WAYPOINT, line 3) has no place"),
+        code == Some(1) && said.contains("item 0 (NAV_WAYPOINT, line 3, number 1 in the file) has no place"),
         "{said}"
     );
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}, "data": {"c": left}});
@@ -283,7 +370,10 @@ fn what_contradicts_itself_is_refused_on_import_and_in_preview() {
         &folder.file("left.yaml", format!("{map}\n---\n{mission}")),
     ]);
     let said = String::from_utf8_lossy(&preview.stderr).into_owned();
-    assert!(said.contains("item 0 (NAV_WAYPOINT, line 3) has no place"), "{said}");
+    assert!(
+        said.contains("item 0 (NAV_WAYPOINT, line 3, number 1 in the file) has no place"),
+        "{said}"
+    );
     let open = plan(&[item(1, 16, None, 20.0), item(2, 16, Some(NORTH), 0.0)]).to_string();
     let (_, said) = refused(&[&folder.file("open.plan", open)]);
     assert!(
@@ -297,6 +387,28 @@ fn what_contradicts_itself_is_refused_on_import_and_in_preview() {
     let (code, said) = refused(&[&folder.file("rally.txt", "RALLY 47.398012 8.545993 40 20 0 0\n")]);
     assert!(code == Some(1) && said.contains("rally points only"), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+#[test]
+fn the_kind_of_vehicle_is_refused_before_its_items() {
+    let folder = Folder::new();
+    let items: Vec<Value> = (1..=15).map(|id| item(id, 16, Some(NORTH), 300.0)).collect();
+    let mut file = plan(&items);
+    file["mission"]["vehicleType"] = json!(1);
+    let file = folder.file("wing.plan", file.to_string());
+    for options in [&[][..], &["--keep-items"]] {
+        let (code, said) = refused(&[&[file.as_str()], options].concat());
+        assert!(
+            code == Some(1) && said.starts_with("skein: the mission was planned for a plane"),
+            "{said}"
+        );
+        assert!(!said.contains("more like these"), "{said}");
+    }
+    let (_, said) = refused(&[&file]);
+    assert!(
+        said.contains("(15 items; also item 1 (") && said.lines().count() == 2,
+        "{said}"
+    );
 }
 
 #[test]
@@ -387,6 +499,19 @@ fn an_area_is_what_it_is_said_to_be() {
         "{said}"
     );
     assert_eq!(refused(&[&file, "--as", "survey"]).0, Some(2));
+    let check = skein(&["import", "--check", &file]);
+    let said = String::from_utf8(check.stdout).unwrap();
+    assert_eq!(check.status.code(), Some(0), "{said}");
+    assert!(
+        said.contains("GeoJSON: 1 area; say what it is with --as survey|inclusion|exclusion\n  an area (\"meadow\""),
+        "{said}"
+    );
+    let check = skein(&["import", "--check", &file, "--as", "inclusion"]);
+    assert!(
+        String::from_utf8(check.stdout)
+            .unwrap()
+            .contains("GeoJSON: Geofence field\n")
+    );
     let (documents, said) = imported(&[&file, "--as", "survey", "--altitude", "40", "--spacing", "20"]);
     assert_eq!(titles(&documents), ["Mission field"]);
     assert_eq!(
@@ -738,7 +863,7 @@ fn a_kmz_and_a_zipped_shapefile_are_taken_as_they_come() {
     let said = String::from_utf8(check.stdout).unwrap();
     assert!(check.status.success(), "{said}");
     for part in [
-        "farm.zip: a zipped Shapefile: no object\n  read from the archive: \"export/",
+        "farm.zip: a zipped Shapefile: 3 areas; say what they are with --as survey|inclusion|exclusion\n  read from the archive: \"export/",
         "an area (\"fields 1\", ",
         "an area (\"fields 2\", ",
         "an area (\"yard\", ",

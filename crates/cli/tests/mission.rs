@@ -247,7 +247,9 @@ fn items_that_no_route_has_are_named_and_kept_as_they_stand_on_request() {
     let (code, said) = refusal(&["import", &file]);
     assert_eq!(code, Some(1));
     assert!(
-        said.contains("item 1 (DO_JUMP, line 4) cannot be part of a route: command 177 has no counterpart"),
+        said.contains(
+            "item 1 (DO_JUMP, line 4, number 2 in the file) cannot be part of a route: command 177 has no counterpart"
+        ),
         "{said}"
     );
     assert!(said.contains("--leave-out") && !said.contains("--keep-items"), "{said}");

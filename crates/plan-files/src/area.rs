@@ -114,7 +114,7 @@ pub enum BadArea {
         "{what}: latitude {latitude:.4} is too near to a pole; Skein flies between {HIGHEST_LATITUDE}° south and {HIGHEST_LATITUDE}° north"
     )]
     Polar { what: String, latitude: f64 },
-    #[error("{what}: a corner ({corner}) is {distance} from the middle, and a site reaches {reach}; divide the area", distance = meters(*.distance), reach = meters(REACH))]
+    #[error("{what}: a corner ({corner}) is {distance} from the middle, and a site reaches {reach}; divide the area", distance = crate::check::beyond_reach(*.distance), reach = meters(REACH))]
     Far {
         what: String,
         corner: String,

@@ -1,10 +1,14 @@
 //! Whether a mission is free of contradictions, and suits a multicopter of this site.
 
+use crate::fence::FenceShape;
 use crate::{ItemName, Plan, at, meters};
+use fleet::planning::geofence::depth;
 use model::geo::{HIGHEST_LATITUDE, REACH, offset};
 use model::plan::item::{self, FRAME_GLOBAL, FRAME_GLOBAL_INT, Item};
+use model::rules::Side;
 use model::station::Altitude;
 use model::units::Wgs84;
+use std::mem::{Discriminant, discriminant};
 
 /// Altitudes that differ by less are the same: QGroundControl shows two decimals.
 const SAME_ALTITUDE_M: f64 = 0.05;
@@ -66,7 +70,7 @@ pub enum Problem {
     Polar { item: ItemName, latitude: f64 },
     #[error(
         "{item} is {distance} from the first place ({first}), and a site reaches {reach}; correct the place, or make a Mission of each site",
-        distance = meters(*.distance), reach = meters(REACH)
+        distance = beyond_reach(*.distance), reach = meters(REACH)
     )]
     Far {
         item: ItemName,
@@ -89,7 +93,48 @@ pub enum Problem {
     Mission(String),
 }
 
+/// Further items that are named beside the first of their kind.
+const MAX_NAMED: usize = 4;
+
 impl Problem {
+    const fn item(&self) -> Option<ItemName> {
+        match self {
+            Self::Vehicle { .. } | Self::Mission(_) => None,
+            Self::Altitude { item, .. }
+            | Self::Reference { item }
+            | Self::BelowHome { item, .. }
+            | Self::HomeFar { item, .. }
+            | Self::Open { item }
+            | Self::NoAltitude { item }
+            | Self::NoPosition { item, .. }
+            | Self::Polar { item, .. }
+            | Self::Far { item, .. }
+            | Self::Height { item, .. }
+            | Self::Vtol { item }
+            | Self::Unflyable { item, .. }
+            | Self::Unroutable { item, .. }
+            | Self::Other { item, .. } => Some(*item),
+        }
+    }
+
+    /// Whether no change of single items mends it.
+    const fn is_of_whole_file(&self) -> bool {
+        matches!(
+            self,
+            Self::Vehicle { .. } | Self::Vtol { .. } | Self::HomeFar { .. } | Self::Mission(_)
+        )
+    }
+
+    /// Equal for problems that differ only in their items and numbers.
+    fn kind(&self) -> (Discriminant<Self>, &str) {
+        let why = match self {
+            Self::Unflyable { why, .. } | Self::Unroutable { why, .. } => *why,
+            Self::Other { why, .. } | Self::Mission(why) => why.as_str(),
+            _ => "",
+        };
+        (discriminant(self), why)
+    }
+
     /// Names only numbers of items and commands.
     #[must_use]
     pub fn without_content(&self) -> String {
@@ -176,6 +221,38 @@ pub fn contradictions(plan: &Plan) -> Vec<Problem> {
     found
 }
 
+/// A line for each kind of problem, those of the whole file first.
+#[must_use]
+pub fn summary(problems: &[Problem]) -> Vec<String> {
+    let mut kinds: Vec<Vec<&Problem>> = Vec::new();
+    for problem in problems {
+        let is_of = |kind: &[&Problem]| kind.first().is_some_and(|first| first.kind() == problem.kind());
+        match kinds
+            .iter()
+            .position(|kind| is_of(kind))
+            .and_then(|at| kinds.get_mut(at))
+        {
+            Some(kind) => kind.push(problem),
+            None => kinds.push(vec![problem]),
+        }
+    }
+    kinds.sort_by_key(|kind| kind.first().is_none_or(|first| !first.is_of_whole_file()));
+    kinds.iter().filter_map(|kind| of_kind(kind)).collect()
+}
+
+fn of_kind(kind: &[&Problem]) -> Option<String> {
+    let (first, more) = kind.split_first()?;
+    if more.is_empty() {
+        return Some(first.to_string());
+    }
+    let items = more.iter().filter_map(|problem| problem.item()).take(MAX_NAMED);
+    let mut named: Vec<String> = items.map(|item| format!("{item}")).collect();
+    if more.len() > named.len() {
+        named.push(format!("and {} more", more.len() - named.len()));
+    }
+    Some(format!("{first} ({} items; also {})", kind.len(), named.join(", ")))
+}
+
 #[must_use]
 pub fn home_far(plan: &Plan) -> Option<Problem> {
     let (home, _) = plan.file.home?;
@@ -240,6 +317,20 @@ pub fn home_unknown(plan: &Plan) -> Option<String> {
     ))
 }
 
+/// Notes the mark of a landing in a file that names no vehicle: mostly planes have it.
+#[must_use]
+pub fn maybe_of_plane(plan: &Plan) -> Option<String> {
+    const DO_LAND_START: u16 = 189;
+    let is_mark = |item: &Item| item.command == DO_LAND_START;
+    let number = plan.file.items.iter().position(is_mark)?;
+    plan.vehicle_type.is_none().then(|| {
+        format!(
+            "{} is mostly of missions for planes, and the file does not say for which vehicle it is: check that it suits a multicopter",
+            plan.item(number)
+        )
+    })
+}
+
 /// Notes altitudes above mean sea level that are higher above the file's home than a Mission flies above its own.
 #[must_use]
 pub fn far_above_home(plan: &Plan) -> Option<String> {
@@ -262,6 +353,40 @@ pub fn far_above_home(plan: &Plan) -> Option<String> {
         plan.item(number),
         found.count()
     ))
+}
+
+/// Names places of the mission at which the fence of its own file lets no vehicle be.
+#[must_use]
+pub fn outside_fence(plan: &Plan) -> Option<String> {
+    let beyond = |place: Wgs84| {
+        let of = |shape: &FenceShape| match shape.side {
+            Side::Inside => -depth(&shape.outline, place),
+            Side::Outside => depth(&shape.outline, place),
+        };
+        plan.fence.shapes.iter().map(of).fold(0.0, f64::max)
+    };
+    let mut found = Vec::new();
+    for (number, item) in plan.file.items.iter().enumerate() {
+        let is_place = is_flown_to(item.command) && item.command != item::NAV_LAND && !is_open(item);
+        if is_place && let Some(Ok((place, _))) = item.place() {
+            let by = beyond(place);
+            if by > 0.0 {
+                found.push(format!("{} by {}", plan.item(number), meters(by)));
+            }
+        }
+    }
+    let count = found.len();
+    found.truncate(MAX_NAMED + 1);
+    if count > found.len() {
+        found.push(format!("and {} more", count - found.len()));
+    }
+    (count > 0).then(|| {
+        format!(
+            "NOTE: places of the mission that the fence of the same file forbids: {count} ({}); vehicles have to be inside of all \
+             inclusions and outside of all exclusions, and no way there is flown: move the places, or draw the fence again",
+            found.join(", ")
+        )
+    })
 }
 
 /// Whether autopilots substitute the vehicle's position for that of `item`.
@@ -319,6 +444,20 @@ pub fn height(item: ItemName, altitude: Altitude) -> Option<Problem> {
             altitude: height.0,
         }),
         Altitude::AboveHome(_) | Altitude::Amsl(_) => None,
+    }
+}
+
+/// As many digits as tell it from [`REACH`].
+pub(crate) fn beyond_reach(distance: f64) -> String {
+    let whole = meters(distance);
+    if whole != meters(REACH) {
+        return whole;
+    }
+    let tenths = |meters: f64| format!("{:.1} km", meters / 1000.0);
+    if tenths(distance) == tenths(REACH) {
+        format!("{:.3} km", distance / 1000.0)
+    } else {
+        tenths(distance)
     }
 }
 

@@ -87,7 +87,8 @@ pub struct Origin {
 pub enum Place {
     #[default]
     Unknown,
-    Line(usize),
+    /// Number as the file has it, of which home mostly is 0.
+    Line { line: usize, number: usize },
     /// Number shown by QGroundControl.
     JumpId(i64),
 }
@@ -105,7 +106,8 @@ impl fmt::Display for ItemName {
         write!(f, "item {} ({}", self.number, mav_cmd::words(self.command))?;
         match self.place {
             Place::Unknown => f.write_str(")"),
-            Place::Line(line) => write!(f, ", line {line})"),
+            Place::Line { line, number } if number == self.number => write!(f, ", line {line})"),
+            Place::Line { line, number } => write!(f, ", line {line}, number {number} in the file)"),
             Place::JumpId(id) => write!(f, ", number {id} in QGroundControl)"),
         }
     }

@@ -232,6 +232,7 @@ fn expand(number: usize, item: &Value, modes: Modes, plan: &mut Plan) -> Result<
                     why,
                 });
             };
+            plan.notes.extend(unknown_version(number, kind, item));
             expanded.iter().try_for_each(|item| push(number, item, modes, plan))
         }
         other => {
@@ -239,6 +240,20 @@ fn expand(number: usize, item: &Value, modes: Modes, plan: &mut Plan) -> Result<
             Err(BadPlan::Item { number, why })
         }
     }
+}
+
+/// Newest versions of patterns, of QGroundControl 5.
+const NEWEST: [(&str, i64); 2] = [("survey", 5), ("CorridorScan", 2)];
+
+fn unknown_version(number: usize, kind: &str, item: &Value) -> Option<String> {
+    let (_, newest) = NEWEST.iter().find(|(known, _)| *known == kind)?;
+    let version = item.get("version").and_then(Value::as_i64)?;
+    (version > *newest).then(|| {
+        format!(
+            "item {number} of the plan is a {kind} of version {version}, and {newest} is the newest that is known: its expanded items are \
+             taken as they are; compare them with what QGroundControl shows"
+        )
+    })
 }
 
 fn push(number: usize, item: &Value, modes: Modes, plan: &mut Plan) -> Result<(), BadPlan> {

@@ -121,10 +121,7 @@ pub fn route(plan: &Plan, leave_out: bool) -> Result<Routed, Refusal> {
         Err(error) => problems.push(Problem::Mission(error.to_string())),
         Ok(_) => {}
     }
-    match check::home_far(plan) {
-        Some(far) => routed.notes.push(far.to_string()),
-        None => routed.notes.extend(landing_elsewhere(plan)),
-    }
+    routed.notes.extend(home_and_landing(plan));
     routed.left_out = left
         .into_iter()
         .map(|((what, why), items)| LeftOut { what, why, items })
@@ -230,6 +227,7 @@ impl Walk<'_> {
                     "they begin at the first place",
                 )
             }
+            item::DO_SET_CAM_TRIGG_DIST if third > 0.0 && !begun => setting(ON_GROUND),
             item::IMAGE_START_CAPTURE if third > 1.0 || (second > 0.0 && third < 1.0) => {
                 self.series = true;
                 self.cannot(
@@ -333,6 +331,13 @@ fn photo(item: &Item) -> Item {
     }
 }
 
+/// A home far from the first place, or else a landing far from home.
+#[must_use]
+pub fn home_and_landing(plan: &Plan) -> Option<String> {
+    let far = check::home_far(plan).map(|far| far.to_string());
+    far.or_else(|| landing_elsewhere(plan))
+}
+
 /// A vehicle of Skein comes back to where it took off, so a landing elsewhere is noted.
 fn landing_elsewhere(plan: &Plan) -> Option<String> {
     let number = plan
@@ -361,6 +366,12 @@ fn landing_elsewhere(plan: &Plan) -> Option<String> {
 #[must_use]
 pub fn is_trimmed(left: &LeftOut) -> bool {
     [SETTING, MARK].contains(&left.why)
+}
+
+/// Items that are not flown even where the others are kept: Skein takes off and brings home itself.
+#[must_use]
+pub fn is_never_flown(left: &LeftOut) -> bool {
+    [TAKEOFF, LANDING].contains(&left.why)
 }
 
 /// Drops items that no autopilot needs and some reject: camera setup, and marks.

@@ -187,10 +187,14 @@ fn a_broken_line_is_named() {
     let order = wpl::BadWpl::Order {
         line: 4,
         got: 2,
-        before: 2,
+        before: 3,
     };
     let second = "2\t0\t3\t16\t0\t0\t0\t0\t47\t8\t30\t1\n";
-    assert_eq!(with(&format!("{home}{second}{second}")), order);
+    let third = second.replacen('2', "3", 1);
+    assert_eq!(with(&format!("{home}{third}{second}")), order);
+    // Empty lines and comments are counted.
+    let same = with(&format!("{home}{second}\n{second}")).to_string();
+    assert_eq!(same, "lines 3 and 5 both have number 2; number the lines on");
     for (field, line, text) in [
         ("command", "1\t0\t3\tx\t0\t0\t0\t0\t47\t8\t30\t1", "x"),
         ("frame", "1\t0\t300\t16\t0\t0\t0\t0\t47\t8\t30\t1", "300"),

@@ -40,6 +40,8 @@ pub enum BadWpl {
     },
     #[error("line {line} has number {got}, which is not above {before} of the line before; put the lines in order")]
     Order { line: usize, got: usize, before: usize },
+    #[error("lines {before} and {line} both have number {number}; number the lines on")]
+    Same { line: usize, before: usize, number: usize },
     #[error(
         "a second list of items begins in line {line} (number 0 after {before}); put each list into a file of its own, or number the lines on"
     )]
@@ -67,6 +69,9 @@ impl BadWpl {
             Self::Number { line, field, .. } => format!("line {line}: {field} is no number in its range; correct it"),
             Self::Order { line, .. } => {
                 format!("line {line} has a number that is not above that of the line before; put the lines in order")
+            }
+            Self::Same { line, before, .. } => {
+                format!("lines {before} and {line} have the same number; number the lines on")
             }
             Self::Second { line, .. } => format!(
                 "a second list of items begins in line {line}; put each list into a file of its own, or number the lines on"
@@ -112,13 +117,20 @@ pub fn read(text: &str) -> Result<Plan, BadWpl> {
     }
     let mut plan = Plan::default();
     let mut fence = Vec::new();
-    let mut before: Option<usize> = None;
+    let (mut before, mut line_before): (Option<usize>, usize) = (None, 0);
     let mut gaps = Vec::new();
     for (line, text) in lines {
         let (number, item) = item(line, text)?;
         match before {
             Some(before) if number == 0 => return Err(BadWpl::Second { line, before }),
-            Some(before) if number <= before => {
+            Some(before) if number == before => {
+                return Err(BadWpl::Same {
+                    line,
+                    before: line_before,
+                    number,
+                });
+            }
+            Some(before) if number < before => {
                 return Err(BadWpl::Order {
                     line,
                     got: number,
@@ -128,7 +140,7 @@ pub fn read(text: &str) -> Result<Plan, BadWpl> {
             Some(before) if number > before + 1 => gaps.push(line),
             _ => {}
         }
-        before = Some(number);
+        (before, line_before) = (Some(number), line);
         let is_fence = (FENCE_RETURN..=CIRCLE_OUTSIDE).contains(&item.command);
         if is_fence {
             fence.push((line, item));
@@ -145,7 +157,7 @@ pub fn read(text: &str) -> Result<Plan, BadWpl> {
         } else {
             plan.file.items.push(item);
             plan.items.push(Origin {
-                place: Place::Line(line),
+                place: Place::Line { line, number },
                 shown_altitude: None,
                 shows_other_reference: false,
             });
@@ -195,7 +207,7 @@ fn only_home_again(file: &PlanFile) -> bool {
 
 fn line_of(origin: &Origin) -> Option<String> {
     match origin.place {
-        Place::Line(line) => Some(line.to_string()),
+        Place::Line { line, .. } => Some(line.to_string()),
         Place::Unknown | Place::JumpId(_) => None,
     }
 }

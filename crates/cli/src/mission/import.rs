@@ -22,6 +22,8 @@ use std::path::{Path, PathBuf};
 /// kubectl apply stores a copy in an annotation, and the API server takes no annotations above 256 KiB.
 const MAX_APPLIED_BYTES: usize = 240 * 1024;
 
+const AS: &str = "--as survey|inclusion|exclusion";
+
 struct File<'a> {
     path: &'a Path,
     name: String,
@@ -42,9 +44,11 @@ pub fn run_plans(args: &ImportArgs) -> Result<(), Failure> {
 fn all(args: &ImportArgs, only_plans: bool) -> Result<(), Failure> {
     let (mut objects, mut problems, mut reports) = (Objects::default(), Vec::new(), Vec::new());
     label_keys_once(args)?;
+    output_is_folder(args)?;
     let (mut is_usage, mut taken) = (true, Vec::new());
     for path in &args.files {
         let begun = objects.documents.len();
+        let undecided = objects.undecided;
         let said = objects.notes.len();
         let label = path.display().to_string();
         if let Some(shapes) = recognize::shapefile_of(path, &args.files).filter(|_| path.exists()) {
@@ -62,10 +66,11 @@ fn all(args: &ImportArgs, only_plans: bool) -> Result<(), Failure> {
                 let made = objects.documents.iter().skip(begun);
                 taken.push(Taken::of(nature, made.clone()));
                 let made: Vec<String> = made.map(objects::title).collect();
-                let made = if made.is_empty() {
-                    "no object".to_owned()
-                } else {
-                    made.join(", ")
+                let made = match (made.is_empty(), objects.undecided - undecided) {
+                    (false, _) => made.join(", "),
+                    (true, 0) => "no object".to_owned(),
+                    (true, 1) => format!("1 area; say what it is with {AS}"),
+                    (true, areas) => format!("{areas} areas; say what they are with {AS}"),
                 };
                 let mut report = format!("{label}: {kind}: {made}\n");
                 for note in objects.notes.iter().skip(said) {
@@ -256,6 +261,21 @@ pub(crate) fn made(name: &str, bytes: Vec<u8>, projection: Option<String>, args:
         notes: objects.notes,
         areas,
     })
+}
+
+/// A folder named like a file surprises.
+fn output_is_folder(args: &ImportArgs) -> Result<(), Failure> {
+    let Some(output) = &args.output else { return Ok(()) };
+    let ending = output.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    if !["yaml", "yml", "json"].contains(&ending.as_str()) || output.is_dir() {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!(
+        "--output {} is taken for a folder, in which each object gets a file of its own; name a folder, or write all objects to one file \
+         with > {}",
+        output.display(),
+        output.display()
+    )))
 }
 
 /// Two values for one key select nothing.

@@ -5,7 +5,8 @@ use super::manifest::{Content, Manifest, failed};
 use crate::args::mission::{PreviewArgs, Start};
 use crate::failure::Failure;
 use fleet::planning::mission::{Flier, Plan, Work};
-use model::plan::{Route, item};
+use model::plan::Route;
+use model::plan::item::{self, Item};
 use model::units::Wgs84;
 use plan_files::check;
 use serde_json::Value;
@@ -108,7 +109,7 @@ pub(super) fn nowhere(value: &Value, path: &str) -> Option<String> {
 }
 
 fn planned(manifest: &Manifest, fliers: impl FnOnce(&Work) -> Vec<Flier>) -> Result<Preview, Failure> {
-    let mut said = String::new();
+    let (mut said, mut photos) = (String::new(), None);
     let (what, work) = match manifest.content()? {
         Content::Route(route) => ("route", Work::of_route(&route).map_err(|error| failed(&error))?),
         Content::Survey(survey) => ("survey", Work::of_survey(&survey).map_err(|error| failed(&error))?),
@@ -123,6 +124,7 @@ fn planned(manifest: &Manifest, fliers: impl FnOnce(&Work) -> Vec<Flier>) -> Res
             {
                 let _ = writeln!(said, "\nNOTE: {doubt}");
             }
+            photos = Some(photos_of(items));
             let places = item::places(items).map_err(|error| failed(&error))?;
             let route = Route::new(places).map_err(|error| failed(&error))?;
             ("plan", Work::of_route(&route).map_err(|error| failed(&error))?)
@@ -131,7 +133,7 @@ fn planned(manifest: &Manifest, fliers: impl FnOnce(&Work) -> Vec<Flier>) -> Res
     let fliers = fliers(&work);
     let plan = work.share(&fliers).map_err(|error| failed(&error))?;
     Ok(Preview {
-        numbers: numbers(manifest, what, &work, &plan, &fliers)? + &said,
+        numbers: numbers(manifest, what, photos, &work, &plan, &fliers)? + &said,
         geojson: geojson::of(&work, &plan, &fliers),
     })
 }
@@ -153,7 +155,43 @@ fn fliers(args: &PreviewArgs, work: &Work, parallelism: i32) -> Vec<Flier> {
     first.map(|first| vec![flier(first); count]).unwrap_or_default()
 }
 
-fn numbers(manifest: &Manifest, what: &str, work: &Work, plan: &Plan, fliers: &[Flier]) -> Result<String, Failure> {
+/// Photos of unchanged items: single ones, and series, whose photos depend on the flight.
+fn photos_of(items: &[Item]) -> String {
+    const DO_SET_CAM_TRIGG_INTERVAL: u16 = 214;
+    let (mut count, mut by_time, mut by_distance) = (0.0, false, false);
+    for item in items {
+        let [first, second, third, ..] = item.params.map(Option::unwrap_or_default);
+        match item.command {
+            item::IMAGE_START_CAPTURE if second > 0.0 && third <= 0.0 => by_time = true,
+            // Old plans write 0 photos without an interval for one.
+            item::IMAGE_START_CAPTURE => count += third.max(1.0),
+            DO_SET_CAM_TRIGG_INTERVAL => by_time |= first > 0.0,
+            item::DO_SET_CAM_TRIGG_DIST if first > 0.0 => by_distance = true,
+            item::DO_SET_CAM_TRIGG_DIST if third > 0.0 => count += 1.0,
+            _ => {}
+        }
+    }
+    let series = match (by_time, by_distance) {
+        (false, false) => return format!("{count:.0}"),
+        (true, false) => "by time",
+        (false, true) => "by distance",
+        (true, true) => "by time and by distance",
+    };
+    if count > 0.0 {
+        format!("{count:.0}, and more {series}, which are not counted")
+    } else {
+        format!("{series}, not counted")
+    }
+}
+
+fn numbers(
+    manifest: &Manifest,
+    what: &str,
+    photos: Option<String>,
+    work: &Work,
+    plan: &Plan,
+    fliers: &[Flier],
+) -> Result<String, Failure> {
     let figures = work.figures();
     let mut text = format!("Mission {}: {what}\n", manifest.name());
     let mut line = |name: &str, value: String| {
@@ -181,7 +219,7 @@ fn numbers(manifest: &Manifest, what: &str, work: &Work, plan: &Plan, fliers: &[
         line("places", work.track().points().len().to_string());
         line("way", meters(figures.work_meters + figures.transit_meters));
     }
-    line("photos", figures.photos.to_string());
+    line("photos", photos.unwrap_or_else(|| figures.photos.to_string()));
     text.push_str("\nVEHICLE   START                  TIME      FLIES     WORK\n");
     for share in &plan.shares {
         let start = fliers.get(share.flier).map_or_else(String::new, |flier| {

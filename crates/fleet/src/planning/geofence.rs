@@ -26,7 +26,7 @@ use model::rules::{Enforce, Fence, Outline, Shape, Side, WantedParameter};
 use model::units::{AltitudeAboveHome, Meters, Wgs84};
 use model::vehicle::Autopilot;
 pub use returning::ReturnLimit;
-pub use shape::BadShape;
+pub use shape::{BadShape, depth};
 pub use way::{RoomOutside, WayOutside, rest_outside, room_outside, way_outside};
 
 /// Least distance of home from every edge, meters: at the edge a vehicle on the ground breaches by its position error alone. ArduCopter's

@@ -21,7 +21,7 @@ pub const NAV_SPLINE_WAYPOINT: u16 = 82;
 pub const NAV_DELAY: u16 = 93;
 /// 1: kind (0 air, 1 ground, 2 climb, 3 descent). 2: m/s. 3: throttle, -1 as it is.
 pub const DO_CHANGE_SPEED: u16 = 178;
-/// A photo every 1: m, 0 ends it. 3: 1 for one at once.
+/// A photo every 1: m, 0 ends it. 3: 1 for one at once, also with 0 m.
 pub const DO_SET_CAM_TRIGG_DIST: u16 = 206;
 /// Photos. 2: every s. 3: how many, 0 without end.
 pub const IMAGE_START_CAPTURE: u16 = 2000;
@@ -298,20 +298,23 @@ fn read(
             *speed = Some(MetersPerSecond(item.param(2)));
         }
         DO_SET_CAM_TRIGG_DIST => {
-            let distance = item.param(1);
+            let (distance, at_once) = (item.param(1), item.param(3) > 0.0);
             if distance.is_nan() || distance < 0.0 {
                 return Err(unlike(1));
             }
-            let action = if distance > 0.0 {
-                Action::TriggerEvery(Meters(distance))
-            } else {
-                Action::StopTrigger
-            };
-            // An end without a beginning has no effect.
-            match waypoints.last_mut() {
-                Some(last) => last.actions.push(action),
-                None if action == Action::StopTrigger => {}
+            let series = has_series(waypoints);
+            let last = match waypoints.last_mut() {
+                Some(last) => last,
+                // An end without a beginning has no effect.
+                None if distance <= 0.0 && !at_once => return Ok(()),
                 None => return Err(Unroutable::BeforeFirst(name)),
+            };
+            // The first photo of a series is at once, too.
+            if distance > 0.0 {
+                last.actions.push(Action::TriggerEvery(Meters(distance)));
+            } else {
+                last.actions.extend(at_once.then_some(Action::Photo));
+                last.actions.extend((!at_once || series).then_some(Action::StopTrigger));
             }
         }
         IMAGE_START_CAPTURE => {
@@ -325,6 +328,16 @@ fn read(
         command => return Err(Unroutable::Command { command, name }),
     }
     Ok(())
+}
+
+/// Whether photos by distance go on after the last of `waypoints`.
+fn has_series(waypoints: &[Waypoint]) -> bool {
+    let actions = waypoints
+        .iter()
+        .rev()
+        .flat_map(|waypoint| waypoint.actions.iter().rev());
+    let mut set = actions.filter(|action| **action != Action::Photo);
+    matches!(set.next(), Some(Action::TriggerEvery(_)))
 }
 
 fn seconds(seconds: f64) -> Option<Duration> {

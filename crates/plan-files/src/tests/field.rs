@@ -162,6 +162,42 @@ fn a_survey_as_qgroundcontrol_saves_it_is_taken_and_its_camera_mode_named() {
 }
 
 #[test]
+fn a_survey_of_a_later_version_is_noted() {
+    let mut later = survey();
+    assert!(plan(qgc(&later)).notes.is_empty());
+    later[2]["version"] = json!(9);
+    let read = plan(qgc(&later));
+    assert_eq!(read.file.items.len(), 7);
+    assert!(
+        read.notes[0].contains("item 2 of the plan is a survey of version 9, and 5 is the newest"),
+        "{:?}",
+        read.notes
+    );
+}
+
+#[test]
+fn a_mark_of_a_landing_is_said_to_be_of_planes_where_no_vehicle_is_named() {
+    let marked = |command: u16| {
+        wpl(&[
+            (3, 16, ZERO, NORTH, 20.0),
+            (3, command, ZERO, OPEN, 0.0),
+            (0, 20, ZERO, OPEN, 0.0),
+        ])
+    };
+    let said = crate::check::maybe_of_plane(&plan(marked(189))).unwrap();
+    assert!(
+        said.starts_with("item 1 (DO_LAND_START, line 4, ") && said.contains("mostly of missions for planes"),
+        "{said}"
+    );
+    assert_eq!(crate::check::maybe_of_plane(&plan(marked(178))), None);
+    let copter = json!([
+        simple(1, 16, Some(NORTH), Some(20.0), ZERO),
+        simple(2, 189, None, None, ZERO)
+    ]);
+    assert_eq!(crate::check::maybe_of_plane(&plan(qgc(&copter))), None);
+}
+
+#[test]
 fn a_structure_scan_and_an_early_survey_are_refused_with_what_to_do() {
     for (kind, expected) in [
         ("StructureScan", "download it again, and save that"),
@@ -215,7 +251,7 @@ fn a_place_left_open_is_named_and_a_hold_without_a_place_is_here() {
         );
     }
     let first = wpl(&[(3, 19, [5.0, 0.0, 0.0, 0.0], OPEN, 10.0), (3, 16, ZERO, EAST, 10.0)]);
-    assert!(wrong(first).contains("item 0 (NAV_LOITER_TIME, line 3) has no place"));
+    assert!(wrong(first).contains("item 0 (NAV_LOITER_TIME, line 3, number 1 in the file) has no place"));
     let no_altitude = json!([simple(1, 16, Some(NORTH), None, ZERO)]);
     assert!(wrong(qgc(&no_altitude)).contains("has no altitude"));
 }
@@ -231,7 +267,7 @@ fn altitudes_below_home_are_refused_with_how_to_put_them_above_it() {
     let said = wrong(&text);
     assert!(
         said.contains(
-            "item 1 (NAV_WAYPOINT, line 4) is flown at 50 m above mean sea level, 438 m below home (488 m in this file)"
+            "item 1 (NAV_WAYPOINT, line 4, number 2 in the file) is flown at 50 m above mean sea level, 438 m below home (488 m in this file)"
         ),
         "{said}"
     );
@@ -498,6 +534,31 @@ fn a_mission_of_another_vehicle_is_refused() {
 }
 
 #[test]
+fn what_refuses_the_whole_file_is_named_first_and_each_kind_once() {
+    let mut lines = vec![(0, 16, ZERO, NORTH, 50.0); 20];
+    lines.push((2, 3000, [3.0, 0.0, 0.0, 0.0], OPEN, 0.0));
+    lines.push((3, 82, ZERO, EAST, 20.0));
+    lines.push((3, 18, ZERO, EAST, 20.0));
+    let problems = route(&plan(wpl(&lines)), false).unwrap_err().problems;
+    assert!(problems.len() > 20);
+    let said = crate::check::summary(&problems);
+    assert_eq!(said.len(), 3, "{said:?}");
+    assert!(
+        said[0].contains("(DO_VTOL_TRANSITION, ") && said[0].ends_with("plan it for a multicopter"),
+        "{said:?}"
+    );
+    assert!(
+        said[1].contains("438 m below home") && said[1].contains(" (20 items; also item 1 ("),
+        "{said:?}"
+    );
+    assert!(said[1].ends_with(", and 15 more)"), "{said:?}");
+    assert!(
+        said[2].contains("NAV_SPLINE_WAYPOINT") && said[2].contains("(2 items; also item 22 (NAV_LOITER_TURNS,"),
+        "{said:?}"
+    );
+}
+
+#[test]
 fn an_altitude_that_is_shown_and_not_flown_is_refused() {
     let with = |altitude: Value, mode: i64, amsl: Value| {
         let mut item = simple(1, 16, Some(NORTH), Some(12.0), ZERO);
@@ -588,6 +649,9 @@ fn a_mission_beyond_a_site_is_refused_with_the_distance() {
         let unchanged: Vec<String> = route::unchanged(&plan(&text)).iter().map(ToString::to_string).collect();
         assert!(unchanged[0].contains(expected), "{unchanged:?}");
     }
+    for (distance, words) in [(20_440.0, "20.4 km"), (20_012.0, "20.012 km"), (24_800.0, "25 km")] {
+        assert_eq!(crate::check::beyond_reach(distance), words);
+    }
     let said = wrong(wpl(&[(3, 16, ZERO, [-71.5, 8.5], 20.0)]));
     assert!(
         said.contains("latitude -71.5, and Skein flies between 70° south and 70° north"),
@@ -608,11 +672,9 @@ fn items_that_a_route_does_not_have_are_named_and_can_be_kept_or_left_out() {
     ]);
     let problems = route(&plan(&text), false).unwrap_err().problems;
     assert!(route::may_be_kept(&problems) && route::unchanged(&plan(&text)).is_empty());
-    assert!(
-        problems[0]
-            .to_string()
-            .starts_with("item 1 (DO_SET_SERVO, line 4) cannot be part of a route: command 183 has no counterpart")
-    );
+    assert!(problems[0].to_string().starts_with(
+        "item 1 (DO_SET_SERVO, line 4, number 2 in the file) cannot be part of a route: command 183 has no counterpart"
+    ));
     let routed = route(&plan(&text), true).unwrap();
     assert_eq!(routed.waypoints.len(), 2);
     assert!(left_out(&routed).contains("DO_MOUNT_CONTROL (1)"));
@@ -631,7 +693,7 @@ fn items_that_a_route_does_not_have_are_named_and_can_be_kept_or_left_out() {
     let jump = wpl(&[(3, 16, ZERO, NORTH, 20.0), (3, 177, [1.0, 3.0, 0.0, 0.0], OPEN, 0.0)]);
     assert!(
         wrong(&jump).contains(
-            "(DO_JUMP, line 4) cannot be part of a route: command 177 has no counterpart in a route, which has no jumps"
+            "(DO_JUMP, line 4, number 2 in the file) cannot be part of a route: command 177 has no counterpart in a route, which has no jumps"
         ),
         "{}",
         wrong(&jump)
@@ -639,7 +701,7 @@ fn items_that_a_route_does_not_have_are_named_and_can_be_kept_or_left_out() {
     assert!(
         route::unchanged(&plan(&jump))[0]
             .to_string()
-            .contains("item 1 (DO_JUMP, line 4) cannot be part of a flight")
+            .contains("item 1 (DO_JUMP, line 4, number 2 in the file) cannot be part of a flight")
     );
     let scan = json!([
         simple(1, 530, None, None, [0.0, 2.0, 0.0, 0.0]),
@@ -662,6 +724,44 @@ fn items_that_a_route_does_not_have_are_named_and_can_be_kept_or_left_out() {
         route(&plan(qgc(&json!([]))), false).unwrap_err().problems[..],
         [Problem::Mission(_)]
     ));
+}
+
+/// Both autopilots take a photo where the third parameter is 1, also without a distance.
+#[test]
+fn a_photo_at_once_without_a_distance_is_one_photo_and_ends_a_series() {
+    use model::units::Meters;
+    let trigger = |meters: f64, at_once: f64| (2, 206, [meters, 0.0, at_once, 0.0], OPEN, 0.0);
+    let file = |first: Line, second: Line| {
+        let places = [(3, 16, ZERO, NORTH, 20.0), first, (3, 16, ZERO, EAST, 20.0), second];
+        routed(wpl(&places))
+    };
+    let actions = |routed: &Routed| -> Vec<Vec<Action>> {
+        let all = routed.waypoints.iter().map(|waypoint| waypoint.actions.clone());
+        all.collect()
+    };
+    let each = file(trigger(0.0, 1.0), trigger(0.0, 1.0));
+    assert_eq!(actions(&each), [[Action::Photo], [Action::Photo]]);
+    // Exported as photos of another command, which mean the same.
+    let exported = model::plan::item::of_waypoints(&each.waypoints);
+    let commands: Vec<u16> = exported.iter().map(|item| item.command).collect();
+    assert_eq!(commands, [16, 2000, 16, 2000]);
+    let again = model::plan::item::to_waypoints(&exported).unwrap().0;
+    assert_eq!(again, each.waypoints);
+    let every = Action::TriggerEvery(Meters(12.5));
+    for at_once in [0.0, 1.0] {
+        let survey = file(trigger(12.5, at_once), trigger(0.0, 0.0));
+        assert_eq!(actions(&survey), [[every], [Action::StopTrigger]]);
+    }
+    let ended = file(trigger(12.5, 1.0), trigger(0.0, 1.0));
+    let photo_and_end = vec![Action::Photo, Action::StopTrigger];
+    assert_eq!(actions(&ended), [vec![every], photo_and_end]);
+    let early = routed(wpl(&[trigger(0.0, 1.0), (3, 16, ZERO, NORTH, 20.0)]));
+    assert!(early.waypoints[0].actions.is_empty());
+    let said = left_out(&early);
+    assert!(
+        said.contains("DO_SET_CAM_TRIGG_DIST (1): it would take a photo before the first place"),
+        "{said}"
+    );
 }
 
 fn parameters(text: &str) -> crate::parameters::ParameterFile {
@@ -826,7 +926,10 @@ fn a_refusal_sends_nobody_to_what_is_not_flown_either() {
         (11, 16, ZERO, EAST, 20.0),
     ]);
     let said = wrong(&above_terrain);
-    for item in ["item 1 (NAV_WAYPOINT, line 4)", "item 2 (NAV_WAYPOINT, line 5)"] {
+    for item in [
+        "item 1 (NAV_WAYPOINT, line 4, number 2 in the file)",
+        "item 2 (NAV_WAYPOINT, line 5, number 3 in the file)",
+    ] {
         assert!(
             said.contains(&format!(
                 "{item} cannot be flown by a Mission: its altitude is one above terrain"
@@ -844,7 +947,7 @@ fn a_refusal_sends_nobody_to_what_is_not_flown_either() {
     let said = wrong(&waits);
     assert!(
         said.contains(
-            "item 1 (NAV_WAYPOINT, line 4) cannot be flown by a Mission: the vehicle would wait there for a person"
+            "item 1 (NAV_WAYPOINT, line 4, number 2 in the file) cannot be flown by a Mission: the vehicle would wait there for a person"
         ),
         "{said}"
     );
@@ -874,7 +977,7 @@ fn a_home_far_from_its_mission_is_said() {
     let said = taken.notes.join("\n");
     assert!(
         said.contains("home of the file is at 34.050000, -84.090000, ")
-            && said.contains(" km from item 0 (NAV_WAYPOINT, line 3)"),
+            && said.contains(" km from item 0 (NAV_WAYPOINT, line 3, number 1 in the file)"),
         "{said}"
     );
     // Two altitudes above mean sea level at two places prove nothing; both are named.

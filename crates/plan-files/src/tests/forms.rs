@@ -61,12 +61,12 @@ fn wpl(items: &[(u8, u16, f64, f64)]) -> String {
 fn a_last_hold_without_end_is_judged_as_the_waypoint_that_it_becomes() {
     let said = wrong(&wpl(&[(3, 16, 47.398, 25.0), (0, 17, 47.3983, 50.0)]));
     assert!(
-        said.contains("item 1 (NAV_LOITER_UNLIM, line 4) is flown at 50 m above mean sea level, 438 m below home"),
+        said.contains("item 1 (NAV_LOITER_UNLIM, line 4, number 2 in the file) is flown at 50 m above mean sea level, 438 m below home"),
         "{said}"
     );
     let said = wrong(&wpl(&[(3, 16, 47.398, 25.0), (3, 17, 40.398, 25.0)]));
     assert!(
-        said.contains("item 1 (NAV_LOITER_UNLIM, line 4) is 778 km from the first place"),
+        said.contains("item 1 (NAV_LOITER_UNLIM, line 4, number 2 in the file) is 778 km from the first place"),
         "{said}"
     );
 }
@@ -80,7 +80,9 @@ fn altitudes_far_above_home_of_the_file_are_named() {
     ]));
     let said = check::far_above_home(&high).unwrap();
     assert!(
-        said.contains("(488 m; item 1 (NAV_WAYPOINT, line 4) is flown 212 m above it, and 1 more)"),
+        said.contains(
+            "(488 m; item 1 (NAV_WAYPOINT, line 4, number 2 in the file) is flown 212 m above it, and 1 more)"
+        ),
         "{said}"
     );
     for fine in [(0, 16, 47.398, 608.0), (3, 16, 47.398, 700.0), (0, 21, 47.398, 5000.0)] {

@@ -41,7 +41,8 @@ fn altitudes_above_sea_are_named_where_the_file_does_not_say_how_high_home_is() 
     for frame in [0, 5] {
         let said = check::home_unknown(&plan(&two_places("0.000000", frame))).unwrap();
         assert!(
-            said.contains("item 0 (NAV_WAYPOINT, line 3) is flown at 5 m, and 1 more") && said.contains("--above-home"),
+            said.contains("item 0 (NAV_WAYPOINT, line 3, number 1 in the file) is flown at 5 m, and 1 more")
+                && said.contains("--above-home"),
             "{said}"
         );
     }
@@ -64,9 +65,25 @@ fn a_jump_is_named_by_the_line_in_which_it_stands() {
         .collect::<Vec<_>>()
         .join("\n");
     assert!(
-        said.contains("item 2 (DO_JUMP, line 5) cannot be part of a route: command 177 has no counterpart"),
+        said.contains(
+            "item 2 (DO_JUMP, line 5, number 3 in the file) cannot be part of a route: command 177 has no counterpart"
+        ),
         "{said}"
     );
+}
+
+#[test]
+fn an_item_has_the_number_of_its_file_where_that_is_another() {
+    let of = |text: &str| plan(text).item(1).to_string();
+    let home = two_places("488", 3);
+    assert_eq!(of(&home), "item 1 (NAV_WAYPOINT, line 4, number 2 in the file)");
+    assert_eq!(
+        of(&home.replace("\n2\t", "\n40\t")),
+        "item 1 (NAV_WAYPOINT, line 4, number 40 in the file)"
+    );
+    // PX4's files begin with the takeoff.
+    let px4 = "QGC WPL 110\n0\t1\t3\t22\t0\t0\t0\t0\t47.397742\t8.545594\t15\t1\n1\t0\t3\t16\t0\t0\t0\t0\t47.3983\t8.545594\t15\t1\n";
+    assert_eq!(of(px4), "item 1 (NAV_WAYPOINT, line 3)");
 }
 
 #[test]

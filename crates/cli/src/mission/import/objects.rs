@@ -11,6 +11,7 @@ use model::rules::{Outline, Side};
 use model::units::Wgs84;
 use model::vehicle::Autopilot;
 use plan_files::area::{self, Area, AreaFile, Purpose, RawArea, RawPolygon};
+use plan_files::check::{self, Problem};
 use plan_files::fence::FenceFile;
 use plan_files::parameters::{self, ParameterFile};
 use serde_json::{Value, json};
@@ -20,6 +21,8 @@ use std::collections::BTreeMap;
 pub(super) struct Objects {
     pub documents: Vec<Value>,
     pub notes: Vec<String>,
+    /// Areas of which nobody has said what they are.
+    pub undecided: usize,
     pub judge: Judge,
 }
 
@@ -39,6 +42,10 @@ pub(super) fn lines<T: std::fmt::Display>(problems: &[T]) -> Failure {
         lines.push(format!("and {} more like these", problems.len() - MAX_PROBLEMS));
     }
     Failure::Failed(lines.join("\n"))
+}
+
+pub(super) fn refused(problems: &[Problem]) -> Failure {
+    Failure::Failed(check::summary(problems).join("\n"))
 }
 
 fn object(kind: &str, name: &str, spec: &Value) -> Value {
@@ -191,6 +198,7 @@ impl Objects {
         }
         match args.purpose {
             None if args.check => {
+                self.undecided += areas.len();
                 for area in &areas {
                     self.notes.push(describe(area));
                     self.notes.extend(area.notes.clone());

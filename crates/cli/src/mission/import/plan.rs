@@ -1,6 +1,6 @@
 //! A ground station's file as a Mission, of a route or of unchanged items, and a Geofence.
 
-use super::objects::{Objects, lines};
+use super::objects::{Objects, refused};
 use super::{File, wants};
 use crate::args::import::{ImportArgs, Kind};
 use crate::failure::Failure;
@@ -33,6 +33,8 @@ pub(super) fn import(
     let has_mission = !plan.file.items.is_empty();
     objects.notes.extend(plan.notes.iter().cloned());
     if has_mission && missions {
+        objects.notes.extend(check::outside_fence(plan));
+        objects.notes.extend(check::maybe_of_plane(plan));
         mission(file, plan, text, args, objects)?;
     } else if has_mission {
         objects
@@ -76,6 +78,10 @@ fn mission(file: &File<'_>, plan: &Plan, text: &str, args: &ImportArgs, objects:
     if choices.keep_items {
         objects.notes.extend(check::home_unknown(plan));
         objects.notes.extend(check::far_above_home(plan));
+        let left_out = route::route(plan, true).map_or_else(|refusal| refusal.left_out, |routed| routed.left_out);
+        let gone = left_out.iter().filter(|left| route::is_never_flown(left));
+        objects.notes.extend(gone.map(|left| note(plan, left)));
+        objects.notes.extend(route::home_and_landing(plan));
         return unchanged(file, plan, text, objects);
     }
     let raised;
@@ -92,18 +98,25 @@ fn mission(file: &File<'_>, plan: &Plan, text: &str, args: &ImportArgs, objects:
         Err(refusal) => {
             let trimmed = route::trimmed(plan, &refusal.left_out);
             if choices.leave_out || !route::may_be_kept(&refusal.problems) || !route::unchanged(&trimmed).is_empty() {
-                return Err(lines(&refusal.problems));
+                return Err(refused(&refusal.problems));
             }
             let kept: Vec<String> = refusal.problems.iter().filter_map(kept_item).collect();
+            let is_gone = |left: &&LeftOut| route::is_trimmed(left) || route::is_never_flown(left);
+            let gone: Vec<&LeftOut> = refusal.left_out.iter().filter(is_gone).collect();
+            let how = if gone.is_empty() {
+                "kept unchanged"
+            } else {
+                "kept, except those named as left out,"
+            };
             objects.notes.push(format!(
-                "the items are kept unchanged and flown by one vehicle at a time, as a route does not have {}; make a route without them with --leave-out",
+                "the items are {how} and flown by one vehicle at a time, as a route does not have {}; make a route without them with --leave-out",
                 kept.join(", ")
             ));
+            objects.notes.extend(gone.into_iter().map(|left| note(plan, left)));
+            objects.notes.extend(route::home_and_landing(plan));
             if trimmed.file.items.len() == plan.file.items.len() && !choices.above_home {
                 return unchanged(file, plan, text, objects);
             }
-            let gone = refusal.left_out.iter().filter(|left| route::is_trimmed(left));
-            objects.notes.extend(gone.map(|left| note(plan, left)));
             let written = plan_files::write(&trimmed.file, Format::Plan);
             config_map(file, "mission.plan", written, objects)
         }
@@ -157,9 +170,9 @@ fn unchanged(file: &File<'_>, plan: &Plan, text: &str, objects: &mut Objects) ->
     problems.extend(check::places(plan));
     problems.extend(check::open_waypoints(plan));
     if !problems.is_empty() {
-        return Err(lines(&problems));
+        return Err(refused(&problems));
     }
-    for problem in route::unchanged(plan) {
+    for problem in check::summary(&route::unchanged(plan)) {
         objects
             .notes
             .push(format!("a Mission does not fly this file unchanged: {problem}"));

@@ -29,7 +29,7 @@ use model::time::Moment;
 use model::units::{Percent, Wgs84};
 use model::vehicle::{ArmingReason, Battery, FlightTruth};
 use model::whereabouts::Astray;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -445,11 +445,12 @@ impl Sessions {
     }
 
     /// Where the vehicles of open sessions are, by their last reports.
-    pub fn positions(&self) -> Vec<Wgs84> {
+    pub fn positions(&self) -> BTreeMap<NodeName, Wgs84> {
         let inner = self.lock();
-        let reports = inner.values().filter(|s| s.connected).filter_map(|s| s.report.as_ref());
-        let positions = reports.filter_map(|(report, _)| report.position);
-        positions.map(|position| position.at).collect()
+        let open = inner.iter().filter(|(_, s)| s.connected);
+        let position = |s: &Session| s.report.as_ref()?.0.position;
+        open.filter_map(|(node, s)| Some((node.clone(), position(s)?.at)))
+            .collect()
     }
 
     /// Hands over an order to stop the motors; false unless the agent is connected and has reported, and no such order waits for it.

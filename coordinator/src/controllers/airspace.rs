@@ -11,7 +11,7 @@ use fleet::planning::drone::Movement;
 use fleet::planning::drone::desire::{counts_as_down, held_height, holds_flight};
 use fleet::planning::drone::way_home::WayHome;
 use fleet::planning::node_use::NoLift;
-use fleet::planning::site::{NO_HOME, OffStation, Sites, Sky, flies_as_written};
+use fleet::planning::site::{NO_HOME, OffStation, Sites, Sky, Transponders, flies_as_written};
 use model::geo::Frame;
 use model::ids::{DroneUid, NodeName};
 use model::owned_airspace::Owned;
@@ -53,6 +53,8 @@ pub struct Airspace {
     /// Nodes whose vehicles were declared down, which the inventory has not noted yet.
     down: Arc<Mutex<BTreeSet<NodeName>>>,
     fences: Arc<NodeRules>,
+    /// Declared on Vehicles.
+    transponders: Arc<Mutex<Transponders>>,
 }
 
 impl Airspace {
@@ -66,6 +68,7 @@ impl Airspace {
             awaited: Arc::default(),
             down: Arc::default(),
             fences: Arc::clone(fences),
+            transponders: Arc::default(),
         }
     }
 
@@ -106,6 +109,14 @@ impl Airspace {
 
     pub(super) fn awaited(&self) -> MutexGuard<'_, Awaited> {
         self.awaited.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn transponders(&self) -> Transponders {
+        self.transponders.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn declare_transponders(&self, declared: Transponders) {
+        *self.transponders.lock().unwrap_or_else(PoisonError::into_inner) = declared;
     }
 
     /// The nodes whose vehicles were declared down since the last call.

@@ -550,6 +550,10 @@ async fn a_lost_vehicle_away_from_its_home_keeps_others_down_where_no_drone_may_
 
 /// The vehicle of node `x`, as a leader has left it.
 fn inventory(in_air: bool) -> Store<Vehicle> {
+    inventory_with(in_air, |_| {})
+}
+
+fn inventory_with(in_air: bool, change: impl FnOnce(&mut Vehicle)) -> Store<Vehicle> {
     let spec = VehicleSpec {
         node_name: "x".to_owned(),
         hardware_uid: None,
@@ -559,6 +563,7 @@ fn inventory(in_air: bool) -> Store<Vehicle> {
         airborne_since: in_air.then_some(Time(Timestamp::UNIX_EPOCH)),
         ..VehicleStatus::default()
     });
+    change(&mut vehicle);
     let mut writer = Writer::<Vehicle>::default();
     for event in [Event::Init, Event::InitApply(vehicle), Event::InitDone] {
         writer.apply_watcher_event(&event);
@@ -617,6 +622,18 @@ async fn one_whose_object_says_that_it_landed_or_is_gone_is_not_waited_for_any_m
     assert!(awaits_one(&field.observer));
     go_on_waiting(&field.observer, &inventory(false));
     assert!(!awaits_one(&field.observer));
+}
+
+#[test]
+fn a_transponder_is_declared_by_its_address_on_the_vehicle_that_carries_it() {
+    let labeled = |value: &str| {
+        let label = (TRANSPONDER.to_owned(), value.to_owned());
+        transponders(&inventory_with(false, |vehicle| {
+            vehicle.metadata.labels = Some([label].into());
+        }))
+    };
+    assert_eq!(labeled("4B1234"), [(0x4b_1234, [name("x")].into())].into());
+    assert!(labeled("of-mine").is_empty() && transponders(&inventory(false)).is_empty());
 }
 
 /// At 20 m/s it could be above the other after five seconds.

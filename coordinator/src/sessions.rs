@@ -13,6 +13,7 @@ use crate::cluster::world::World;
 use crate::metrics::{self, Metrics};
 use crds::Drone;
 use fleet::planning::lateness::Lateness;
+use fleet::planning::pads::Pads;
 use fleet::planning::site::is_away;
 use log_calls::{LogCall, LogCalls};
 use model::accuracy::Accuracy;
@@ -64,6 +65,7 @@ struct Noted {
     away: HashSet<NodeName>,
     /// Nodes that name foreign aircraft.
     traffic: HashSet<NodeName>,
+    pads: Pads,
 }
 
 #[derive(Debug)]
@@ -263,7 +265,11 @@ impl Sessions {
         let significant = significant(&report);
         let before = session.significant.replace(significant.clone());
         self.count(session, &report);
-        self.noted().note(node, is_away(&report), !report.traffic.is_empty());
+        {
+            let mut noted = self.noted();
+            noted.note(node, is_away(&report), !report.traffic.is_empty());
+            noted.pads.note(node, &report);
+        }
         session.heard = Instant::now();
         if report.truth.flying().is_some() {
             session.knew = Some(session.heard);
@@ -360,7 +366,9 @@ impl Sessions {
             let mut inner = self.lock();
             if inner.get(node).is_some_and(|session| !session.connected) {
                 inner.remove(node);
-                self.noted().note(node, false, false);
+                let mut noted = self.noted();
+                noted.note(node, false, false);
+                noted.pads.forget(node);
             }
         }
     }
@@ -442,6 +450,11 @@ impl Sessions {
     /// Whether any vehicle was last reported to be in the air elsewhere than above its home.
     pub fn has_one_away(&self) -> bool {
         !self.noted().away.is_empty()
+    }
+
+    /// Another whose vehicle has its place on the ground nearer than `least` to that of `node`, meters.
+    pub fn pad_beside(&self, node: &NodeName, least: f64) -> Option<NodeName> {
+        self.noted().pads.beside(node, least).cloned()
     }
 
     /// Where the vehicles of open sessions are, by their last reports.

@@ -134,8 +134,8 @@ impl Airspace {
         self.unplaced.load(Ordering::Relaxed)
     }
 
-    /// Whether a Drone without a station has to wait on the ground of `node`: for vehicles with a station or a Mission, or, when it flies a
-    /// `plan`, until all of its way is clear. False for one that may be airborne by an order to fly.
+    /// Whether a Drone without a station has to wait on the ground of `node`: for vehicles with a station or a Mission, or to know its
+    /// Geofences, or, when it flies a `plan`, until all of its way is clear. False for one that may be airborne by an order to fly.
     pub fn keeps_down(
         &self,
         drone: &Drone,
@@ -156,7 +156,7 @@ impl Airspace {
                 .as_ref()
                 .map_or_else(|| !self.is_unplaced(), |site| site.may_take_off(node));
             let height = AltitudeAboveHome(drone.spec.takeoff_altitude_meters);
-            return !(may && self.is_below_clear_sky(report, height));
+            return !(may && self.fences.knows(node) && self.is_below_clear_sky(report, height));
         };
         let site = self.lock();
         let ordered = holds_flight(&own, report);
@@ -177,6 +177,9 @@ impl Airspace {
         let Some((node, held)) = node.zip(held_height(&own, report, asked)) else {
             return (asked, None);
         };
+        if !self.fences.knows(node) {
+            return (held, Some(NoLift::FencesUnknown));
+        }
         let allowed = |height| self.fences.allow_change(node, height).is_ok();
         if !allowed(asked) {
             return (held, Some(NoLift::Geofence));

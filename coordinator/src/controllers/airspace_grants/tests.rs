@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::controllers::facts::tests::{bound, for_a_mission, holding, node, node_declared_down, observer, plans};
+use crate::controllers::node_rules::OfNode;
 use crate::controllers::plans::Planned;
 use crate::server::auth::tests::scripted::Scripted;
 use crds::drone::Station as AskedStation;
@@ -61,9 +62,15 @@ impl Field {
     }
 
     fn with(change: impl FnOnce(&mut Drone)) -> Self {
+        let field = Self::without_rules(change);
+        field.observer.rules.update(HashMap::new(), false);
+        field
+    }
+
+    /// Geofences were not listed yet.
+    fn without_rules(change: impl FnOnce(&mut Drone)) -> Self {
         let observer = observer(Scripted::new().client());
         observer.leadership.state.knows(Knowledge::Current);
-        observer.rules.update(HashMap::new(), false);
         for name in ["m", "n"] {
             node(&observer, name, false);
         }
@@ -497,6 +504,28 @@ async fn a_vehicle_without_a_station_does_not_climb_into_an_aircraft_where_none_
     field.report("n", 50.0, 0.0, FlightTruth::Disarmed);
     field.update();
     assert!(!field.keeps_down(), "nobody has seen it for a minute");
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_none_has_a_station_none_takes_off_or_climbs_before_its_geofences_are_known() {
+    let field = Field::without_rules(|_| {});
+    field.update();
+    let facts = || {
+        let report = field.observer.sessions.current(&name("n"));
+        facts_of(&field.observer, &field.below, report.as_deref())
+    };
+    let waits = Lift::Stay(NoLift::FencesUnknown);
+    assert_eq!((field.keeps_down(), facts().lift), (true, waits));
+    let rules = &field.observer.rules;
+    rules.update(HashMap::new(), true);
+    assert!(field.keeps_down(), "its vehicle was not gone through yet");
+    field.report_with("n", (50.0, 10.0), FlightTruth::Airborne(Airborne::InAir), Some(10.0));
+    let asked = AltitudeAboveHome(20.0);
+    assert_eq!(facts().waits_for, Some((asked, NoLift::FencesUnknown)));
+    let woken = rules.update([(name("n"), OfNode::default())].into(), true);
+    assert_eq!((woken, facts().waits_for), (vec![name("n")], None));
+    field.report("n", 50.0, 0.0, FlightTruth::Disarmed);
+    assert!(!field.keeps_down());
 }
 
 #[tokio::test(start_paused = true)]

@@ -13,6 +13,7 @@ use crate::cluster::world::World;
 use crate::metrics::{self, Metrics};
 use crds::Drone;
 use fleet::planning::lateness::Lateness;
+use fleet::planning::pads::Pads;
 use fleet::planning::site::is_away;
 use log_calls::{LogCall, LogCalls};
 use model::accuracy::Accuracy;
@@ -29,7 +30,7 @@ use model::time::Moment;
 use model::units::{Percent, Wgs84};
 use model::vehicle::{ArmingReason, Battery, FlightTruth};
 use model::whereabouts::Astray;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -64,6 +65,7 @@ struct Noted {
     away: HashSet<NodeName>,
     /// Nodes that name foreign aircraft.
     traffic: HashSet<NodeName>,
+    pads: Pads,
 }
 
 #[derive(Debug)]
@@ -263,7 +265,11 @@ impl Sessions {
         let significant = significant(&report);
         let before = session.significant.replace(significant.clone());
         self.count(session, &report);
-        self.noted().note(node, is_away(&report), !report.traffic.is_empty());
+        {
+            let mut noted = self.noted();
+            noted.note(node, is_away(&report), !report.traffic.is_empty());
+            noted.pads.note(node, &report);
+        }
         session.heard = Instant::now();
         if report.truth.flying().is_some() {
             session.knew = Some(session.heard);
@@ -360,7 +366,9 @@ impl Sessions {
             let mut inner = self.lock();
             if inner.get(node).is_some_and(|session| !session.connected) {
                 inner.remove(node);
-                self.noted().note(node, false, false);
+                let mut noted = self.noted();
+                noted.note(node, false, false);
+                noted.pads.forget(node);
             }
         }
     }
@@ -444,12 +452,18 @@ impl Sessions {
         !self.noted().away.is_empty()
     }
 
+    /// Another whose vehicle has its place on the ground nearer than `least` to that of `node`, meters.
+    pub fn pad_beside(&self, node: &NodeName, least: f64) -> Option<NodeName> {
+        self.noted().pads.beside(node, least).cloned()
+    }
+
     /// Where the vehicles of open sessions are, by their last reports.
-    pub fn positions(&self) -> Vec<Wgs84> {
+    pub fn positions(&self) -> BTreeMap<NodeName, Wgs84> {
         let inner = self.lock();
-        let reports = inner.values().filter(|s| s.connected).filter_map(|s| s.report.as_ref());
-        let positions = reports.filter_map(|(report, _)| report.position);
-        positions.map(|position| position.at).collect()
+        let open = inner.iter().filter(|(_, s)| s.connected);
+        let position = |s: &Session| s.report.as_ref()?.0.position;
+        open.filter_map(|(node, s)| Some((node.clone(), position(s)?.at)))
+            .collect()
     }
 
     /// Hands over an order to stop the motors; false unless the agent is connected and has reported, and no such order waits for it.

@@ -15,6 +15,9 @@ pub const NUMBER: &str = "skein.dev/number";
 /// Label on Vehicles or Nodes that people set: the id of the aircraft that Remote ID broadcasts, 1 to 20 characters.
 pub const UAS_ID: &str = "skein.dev/uas-id";
 
+/// Label on Vehicles that people set: the ICAO address of the transponder that the vehicle carries, 6 hexadecimal digits.
+pub const TRANSPONDER: &str = "skein.dev/transponder";
+
 /// Label on Namespaces that people set: with the value [`ALLOWED`], files of Missions in it may move servos, relays and grippers.
 pub const ACTUATORS: &str = "skein.dev/actuators";
 

@@ -11,7 +11,7 @@ use fleet::planning::drone::Movement;
 use fleet::planning::drone::desire::{counts_as_down, held_height, holds_flight};
 use fleet::planning::drone::way_home::WayHome;
 use fleet::planning::node_use::NoLift;
-use fleet::planning::site::{NO_HOME, OffStation, Sites, Sky, flies_as_written};
+use fleet::planning::site::{NO_HOME, OffStation, Sites, Sky, Transponders, flies_as_written};
 use model::geo::Frame;
 use model::ids::{DroneUid, NodeName};
 use model::owned_airspace::Owned;
@@ -53,6 +53,8 @@ pub struct Airspace {
     /// Nodes whose vehicles were declared down, which the inventory has not noted yet.
     down: Arc<Mutex<BTreeSet<NodeName>>>,
     fences: Arc<NodeRules>,
+    /// Declared on Vehicles.
+    transponders: Arc<Mutex<Transponders>>,
 }
 
 impl Airspace {
@@ -66,6 +68,7 @@ impl Airspace {
             awaited: Arc::default(),
             down: Arc::default(),
             fences: Arc::clone(fences),
+            transponders: Arc::default(),
         }
     }
 
@@ -108,6 +111,14 @@ impl Airspace {
         self.awaited.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(super) fn transponders(&self) -> Transponders {
+        self.transponders.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn declare_transponders(&self, declared: Transponders) {
+        *self.transponders.lock().unwrap_or_else(PoisonError::into_inner) = declared;
+    }
+
     /// The nodes whose vehicles were declared down since the last call.
     pub(super) fn take_down(&self) -> BTreeSet<NodeName> {
         std::mem::take(&mut *self.down.lock().unwrap_or_else(PoisonError::into_inner))
@@ -123,8 +134,8 @@ impl Airspace {
         self.unplaced.load(Ordering::Relaxed)
     }
 
-    /// Whether a Drone without a station has to wait on the ground of `node`: for vehicles with a station or a Mission, or, when it flies a
-    /// `plan`, until all of its way is clear. False for one that may be airborne by an order to fly.
+    /// Whether a Drone without a station has to wait on the ground of `node`: for vehicles with a station or a Mission, or to know its
+    /// Geofences, or, when it flies a `plan`, until all of its way is clear. False for one that may be airborne by an order to fly.
     pub fn keeps_down(
         &self,
         drone: &Drone,
@@ -145,7 +156,7 @@ impl Airspace {
                 .as_ref()
                 .map_or_else(|| !self.is_unplaced(), |site| site.may_take_off(node));
             let height = AltitudeAboveHome(drone.spec.takeoff_altitude_meters);
-            return !(may && self.is_below_clear_sky(report, height));
+            return !(may && self.fences.knows(node) && self.is_below_clear_sky(report, height));
         };
         let site = self.lock();
         let ordered = holds_flight(&own, report);
@@ -166,6 +177,9 @@ impl Airspace {
         let Some((node, held)) = node.zip(held_height(&own, report, asked)) else {
             return (asked, None);
         };
+        if !self.fences.knows(node) {
+            return (held, Some(NoLift::FencesUnknown));
+        }
         let allowed = |height| self.fences.allow_change(node, height).is_ok();
         if !allowed(asked) {
             return (held, Some(NoLift::Geofence));

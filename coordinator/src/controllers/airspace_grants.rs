@@ -11,11 +11,12 @@ use crate::controllers::facts::{Observer, facts_of, node_of, refuses};
 use crate::controllers::plans::PlanOf;
 use crate::leadership::periodic::Periodic;
 use crate::metrics::Metrics;
+use crds::labels::TRANSPONDER;
 use crds::{Drone, Vehicle};
 use fleet::airspace::Owner;
 use fleet::planning::awaited::{Awaited, says_where};
 use fleet::planning::drone::desire::{Asked, desire, held_height, may_be_in_air};
-use fleet::planning::site::{Corridor, Desire, Expected, OffStation, Sites};
+use fleet::planning::site::{Corridor, Desire, Expected, OffStation, Ours, Sites, Transponders};
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use kube::api::{Api, ListParams};
@@ -24,6 +25,7 @@ use model::ids::NodeName;
 use model::report::Report;
 use model::route_order::RouteOrder;
 use model::time::Moment;
+use model::traffic::address;
 use model::units::AltitudeAboveHome;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -94,6 +96,9 @@ impl Periodic for Grants {
         } else {
             wait_for_those_in_air(observer, vehicles);
         }
+        if !observer.sessions.with_traffic().is_empty() {
+            observer.airspace.declare_transponders(transponders(vehicles));
+        }
         self.begun = true;
         update(&self.observer, &self.metrics);
         Ok(())
@@ -120,6 +125,18 @@ fn wait_for_those_in_air(observer: &Observer, vehicles: &Store<Vehicle>) {
         );
     }
     *observer.airspace.awaited() = awaited;
+}
+
+/// As people have declared them on Vehicles, which no computer of a vehicle writes: a kubelet sets labels of its own Node.
+fn transponders(vehicles: &Store<Vehicle>) -> Transponders {
+    let mut all = Transponders::new();
+    for vehicle in vehicles.state() {
+        let address = vehicle.labels().get(TRANSPONDER).and_then(|text| address(text));
+        if let (Some(address), Ok(node)) = (address, NodeName::parse(&vehicle.spec.node_name)) {
+            all.entry(address).or_default().insert(node);
+        }
+    }
+    all
 }
 
 /// Waits no more for one whose object says that it has landed, or that has none any more.
@@ -215,6 +232,7 @@ fn update(observer: &Observer, metrics: &Metrics) {
         });
         site.lend(rooms.collect());
         site.keep_returns_clear(strict);
+        site.declare_transponders(airspace.transponders());
         site.keep_within(observer.rules.is_complete().then(|| observer.rules.fences()));
         let before = site.endangered();
         site.update(&expected, now);
@@ -269,9 +287,12 @@ fn hear_aircraft(observer: &Observer) {
     let (sessions, airspace) = (&observer.sessions, &observer.airspace);
     let now = observer.leadership.state.now();
     let reports = sessions.with_traffic();
-    let positions = match reports.is_empty() {
-        true => Vec::new(),
-        false => sessions.positions(),
+    let ours = match reports.is_empty() {
+        true => Ours::default(),
+        false => Ours {
+            positions: sessions.positions(),
+            transponders: airspace.transponders(),
+        },
     };
     let made = |age: Duration| Moment::at(now.since_epoch().saturating_sub(age));
     let reports = reports
@@ -279,7 +300,7 @@ fn hear_aircraft(observer: &Observer) {
         .map(|(node, report, age)| (node, report.as_ref(), made(*age)));
     let rules = &airspace.of.rules;
     let mut below = airspace.sky();
-    below.sky.hear(reports, &positions, rules, now);
+    below.sky.hear(reports, &ours, rules, now);
     let is_kept = |drone: &Arc<Drone>| {
         let node = node_of(drone).filter(|_| drone.spec.station.is_none())?;
         let report = sessions.current(&node)?;

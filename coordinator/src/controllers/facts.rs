@@ -103,7 +103,14 @@ impl DroneSnapshot {
         let may_fly = matches!(
             self.facts.lift,
             Lift::Free
-                | Lift::Stay(NoLift::Doubt | NoLift::TakeoffSlot | NoLift::Airspace | NoLift::Rules | NoLift::Plan)
+                | Lift::Stay(
+                    NoLift::Doubt
+                        | NoLift::TakeoffSlot
+                        | NoLift::Airspace
+                        | NoLift::FencesUnknown
+                        | NoLift::Rules
+                        | NoLift::Plan
+                )
         );
         !self.facts.deleting && self.facts.ground == Ground::No && may_fly
     }
@@ -230,6 +237,7 @@ fn ask_airspace(
     let holds = holds_above_home(movement.as_ref(), plan);
     AirspaceClearance {
         altitude: holds.then(|| airspace.height(drone, node, report, observed.altitude())),
+        fences_unknown: holds && node.is_some_and(|node| !observer.rules.knows(node)),
         keeps_down: airspace.keeps_down(drone, plan, node, report),
         plan: plan.cloned(),
         movement,

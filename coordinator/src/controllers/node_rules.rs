@@ -72,6 +72,12 @@ impl NodeRules {
         self.lock().complete
     }
 
+    /// Whether it is known which Geofences hold for `node` (invariant 18).
+    pub fn knows(&self, node: &NodeName) -> bool {
+        let known = self.lock();
+        known.complete && (!known.any || known.nodes.contains_key(node))
+    }
+
     /// The digest that `node` needs before arming. While unknown, one that is never in force if it may not arm without (`strict`).
     pub fn named(&self, node: &NodeName, drone: &DroneName, strict: bool) -> Option<RulesDigest> {
         let known = self.lock();
@@ -93,6 +99,9 @@ impl NodeRules {
     }
 
     pub fn allow_change(&self, node: &NodeName, altitude: AltitudeAboveHome) -> Result<(), Outside> {
+        if !self.knows(node) {
+            return Err(Outside::Unknown);
+        }
         self.allow(node, None, Some(altitude))?;
         let fences = self.fences_of(node);
         let is_unknown = fences.iter().any(|wanted| wanted.origin == Origin::Unknown);
@@ -140,14 +149,12 @@ impl NodeRules {
     /// Replaces all nodes; returns those whose change concerns Drones and routes. `any`: whether there are objects.
     pub fn update(&self, nodes: HashMap<NodeName, OfNode>, any: bool) -> Vec<NodeName> {
         let mut known = self.lock();
-        let first = !std::mem::replace(&mut known.complete, true);
+        known.complete = true;
         known.any = any;
         let old = std::mem::replace(&mut known.nodes, nodes);
-        let none = OfNode::default();
-        let changed = known.nodes.iter().filter(|(node, of)| match old.get(*node) {
-            Some(before) => !of.is_as(before),
-            None => first || !of.is_as(&none),
-        });
+        // A new one also where it has none: its Drone waits to know that.
+        let nodes = known.nodes.iter();
+        let changed = nodes.filter(|(node, of)| old.get(*node).is_none_or(|before| !of.is_as(before)));
         changed.map(|(node, _)| node.clone()).collect()
     }
 

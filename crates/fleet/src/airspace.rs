@@ -135,6 +135,12 @@ impl Rules {
         }
     }
 
+    /// Least distance of two places for takeoff and landing over ground, meters.
+    pub fn pads_apart(&self) -> f64 {
+        let own = self.margin(self.accuracy).horizontal.0;
+        self.pads.0 + own + (own - self.off_by.horizontal.0)
+    }
+
     /// Needed distance of two tubes over ground, meters, with the frame's error of scale.
     fn apart(&self, ground: bool) -> f64 {
         let least = if ground { self.pads } else { self.separation.horizontal };

@@ -21,6 +21,7 @@ pub mod mission;
 pub mod movement;
 pub mod names;
 pub mod node_use;
+pub mod pads;
 pub mod parameters;
 pub mod population;
 pub mod reception;

@@ -63,6 +63,13 @@ pub const fn has_address(icao: u32) -> bool {
     icao != 0 && icao < FIRST_WITHOUT_ADDRESS
 }
 
+/// An ICAO address as people write it: 6 hexadecimal digits.
+pub fn address(text: &str) -> Option<u32> {
+    let is_hexadecimal = text.len() == 6 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let icao = u32::from_str_radix(text, 16).ok().filter(|_| is_hexadecimal)?;
+    has_address(icao).then_some(icao)
+}
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Altitude {
     Satellite(AltitudeAmsl),
@@ -204,6 +211,14 @@ mod tests {
         }
         assert_eq!(traffic.observed.len(), MOST_KEPT);
         assert_eq!(reported(&traffic, 100), (1..17).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn an_address_is_six_hexadecimal_digits_and_not_zero() {
+        assert_eq!(["4B1234", "00000a"].map(address), [Some(0x4b_1234), Some(10)]);
+        for wrong in ["", "4B123", "04B1234", "+4B123", "4B123G", "000000"] {
+            assert_eq!(address(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

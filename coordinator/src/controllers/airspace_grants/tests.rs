@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::controllers::facts::tests::{bound, for_a_mission, holding, node, node_declared_down, observer, plans};
+use crate::controllers::node_rules::OfNode;
 use crate::controllers::plans::Planned;
 use crate::server::auth::tests::scripted::Scripted;
 use crds::drone::Station as AskedStation;
@@ -61,9 +62,15 @@ impl Field {
     }
 
     fn with(change: impl FnOnce(&mut Drone)) -> Self {
+        let field = Self::without_rules(change);
+        field.observer.rules.update(HashMap::new(), false);
+        field
+    }
+
+    /// Geofences were not listed yet.
+    fn without_rules(change: impl FnOnce(&mut Drone)) -> Self {
         let observer = observer(Scripted::new().client());
         observer.leadership.state.knows(Knowledge::Current);
-        observer.rules.update(HashMap::new(), false);
         for name in ["m", "n"] {
             node(&observer, name, false);
         }
@@ -500,6 +507,28 @@ async fn a_vehicle_without_a_station_does_not_climb_into_an_aircraft_where_none_
 }
 
 #[tokio::test(start_paused = true)]
+async fn where_none_has_a_station_none_takes_off_or_climbs_before_its_geofences_are_known() {
+    let field = Field::without_rules(|_| {});
+    field.update();
+    let facts = || {
+        let report = field.observer.sessions.current(&name("n"));
+        facts_of(&field.observer, &field.below, report.as_deref())
+    };
+    let waits = Lift::Stay(NoLift::FencesUnknown);
+    assert_eq!((field.keeps_down(), facts().lift), (true, waits));
+    let rules = &field.observer.rules;
+    rules.update(HashMap::new(), true);
+    assert!(field.keeps_down(), "its vehicle was not gone through yet");
+    field.report_with("n", (50.0, 10.0), FlightTruth::Airborne(Airborne::InAir), Some(10.0));
+    let asked = AltitudeAboveHome(20.0);
+    assert_eq!(facts().waits_for, Some((asked, NoLift::FencesUnknown)));
+    let woken = rules.update([(name("n"), OfNode::default())].into(), true);
+    assert_eq!((woken, facts().waits_for), (vec![name("n")], None));
+    field.report("n", 50.0, 0.0, FlightTruth::Disarmed);
+    assert!(!field.keeps_down());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_silent_flying_vehicle_without_a_drone_owns_its_place_until_declared_down() {
     let mut field = Field::with(station_at(shifted(HOME, 0.0, -100.0)));
     node(&field.observer, "x", false);
@@ -550,6 +579,10 @@ async fn a_lost_vehicle_away_from_its_home_keeps_others_down_where_no_drone_may_
 
 /// The vehicle of node `x`, as a leader has left it.
 fn inventory(in_air: bool) -> Store<Vehicle> {
+    inventory_with(in_air, |_| {})
+}
+
+fn inventory_with(in_air: bool, change: impl FnOnce(&mut Vehicle)) -> Store<Vehicle> {
     let spec = VehicleSpec {
         node_name: "x".to_owned(),
         hardware_uid: None,
@@ -559,6 +592,7 @@ fn inventory(in_air: bool) -> Store<Vehicle> {
         airborne_since: in_air.then_some(Time(Timestamp::UNIX_EPOCH)),
         ..VehicleStatus::default()
     });
+    change(&mut vehicle);
     let mut writer = Writer::<Vehicle>::default();
     for event in [Event::Init, Event::InitApply(vehicle), Event::InitDone] {
         writer.apply_watcher_event(&event);
@@ -617,6 +651,18 @@ async fn one_whose_object_says_that_it_landed_or_is_gone_is_not_waited_for_any_m
     assert!(awaits_one(&field.observer));
     go_on_waiting(&field.observer, &inventory(false));
     assert!(!awaits_one(&field.observer));
+}
+
+#[test]
+fn a_transponder_is_declared_by_its_address_on_the_vehicle_that_carries_it() {
+    let labeled = |value: &str| {
+        let label = (TRANSPONDER.to_owned(), value.to_owned());
+        transponders(&inventory_with(false, |vehicle| {
+            vehicle.metadata.labels = Some([label].into());
+        }))
+    };
+    assert_eq!(labeled("4B1234"), [(0x4b_1234, [name("x")].into())].into());
+    assert!(labeled("of-mine").is_empty() && transponders(&inventory(false)).is_empty());
 }
 
 /// At 20 m/s it could be above the other after five seconds.

@@ -14,6 +14,7 @@ use crate::controllers::reported_flight::{later, reported_flight, so_far};
 use crds::drone::{BatteryStatus, PositionStatus, VehicleIdentity};
 use crds::{Drone, DroneStatus};
 use fleet::planning::drone::status::{Binding, ON_ITS_WAY, Phase, Question, ReadyReason, Status, status};
+use fleet::planning::pads::{CLOSE_PADS, close_pads};
 use fleet::planning::site;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
@@ -26,6 +27,19 @@ use tokio::time::Instant;
 /// A battery change of this many percent is worth a write of its own: a whole charge then costs three writes at most, within the budget of
 /// eight for a long flight. Live figures come with the fleet service.
 pub(crate) const BATTERY_STEP_PERCENT: i32 = 25;
+
+/// Begins of warnings about other vehicles.
+const OF_OTHERS: [&str; 3] = [site::SHARED_RETURN, site::CROSSED_STATION, CLOSE_PADS];
+
+/// Of one without a station or a plan: those do not take off so near to another.
+fn too_near(observer: &Observer, snapshot: &DroneSnapshot) -> Option<String> {
+    let facts = &snapshot.facts;
+    let node = snapshot.node.as_ref();
+    let node = node.filter(|_| facts.movement.is_none() && facts.plan.is_none())?;
+    let least = observer.airspace.rules().rules.pads_apart();
+    let other = observer.sessions.pad_beside(node, least)?;
+    Some(close_pads(&other, least))
+}
 
 /// Writes the status after a step, or says when to reconcile again.
 pub async fn write(controller: &DroneController, applied: &Applied) -> Result<Option<Duration>, ApiError> {
@@ -61,12 +75,14 @@ pub async fn write(controller: &DroneController, applied: &Applied) -> Result<Op
         Timestamp::now(),
     );
     next.preflight_warnings
-        .retain(|line| !line.starts_with(site::SHARED_RETURN) && !line.starts_with(site::CROSSED_STATION));
+        .retain(|line| !OF_OTHERS.iter().any(|begin| line.starts_with(begin)));
     let movement = snapshot.facts.movement.as_ref().filter(|_| serves);
     next.preflight_warnings
         .extend(movement.and_then(|movement| movement.shared_return.clone()));
     next.preflight_warnings
         .extend(movement.and_then(|movement| movement.crossed_station.clone()));
+    next.preflight_warnings
+        .extend(too_near(controller.observer(), snapshot).filter(|_| serves));
     match controller
         .paces
         .due(snapshot.uid(), urgency(&old, &next), Instant::now())
@@ -656,7 +672,13 @@ mod tests {
         };
         let node = NodeName::parse("n").unwrap();
         let opened = observer.sessions.open(&node, 1).unwrap();
+        let beside = Report {
+            node: NodeName::parse("beside").unwrap(),
+            ..report.clone()
+        };
         observer.sessions.report(&node, opened.epoch, report);
+        let opened = observer.sessions.open(&beside.node, 1).unwrap();
+        observer.sessions.report(&beside.node.clone(), opened.epoch, beside);
         let drone = observer.world().get_drone(&Key::new("north", name)).unwrap();
         let controller = DroneController {
             binder: Binder {
@@ -687,6 +709,17 @@ mod tests {
         assert_eq!((other.phase.as_deref(), other.node_name), (Some("Pending"), None));
         assert_eq!((other.vehicle, other.position, other.battery), (None, None, None));
         assert_eq!((other.mode, other.preflight_warnings), (None, vec![]));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_drone_without_a_station_says_that_another_stands_where_it_is_to_land() {
+        let own = Box::pin(written_of("n")).await;
+        let said = &own.preflight_warnings;
+        assert_eq!((said.len(), said[0].as_str()), (2, "NAV_DLL_ACT is 0"));
+        assert!(
+            said[1].starts_with(CLOSE_PADS) && said[1].contains("node beside:") && said[1].contains("4 m apart"),
+            "{said:?}"
+        );
     }
 
     #[tokio::test]

@@ -44,6 +44,8 @@ pub struct Claims {
     keys: u32,
     vehicles: BTreeMap<NodeName, Claim>,
     traffic: Sightings<(Key, Traffic)>,
+    /// Vehicles of ours whose transponder a sighting may be: to them it is in no way.
+    own: BTreeMap<Key, BTreeSet<NodeName>>,
     /// Vehicles that were found on ways through what others own.
     intruders: BTreeSet<NodeName>,
     owners: BTreeMap<Key, Owner>,
@@ -61,6 +63,7 @@ impl Claims {
             keys: 0,
             vehicles: BTreeMap::new(),
             traffic: Sightings::default(),
+            own: BTreeMap::new(),
             intruders: BTreeSet::new(),
             owners: BTreeMap::new(),
             clock: None,
@@ -234,6 +237,18 @@ impl Claims {
 
     /// A sighting no newer than the reporter's last changes nothing.
     pub fn hear_traffic(&mut self, reporter: &NodeName, traffic: Traffic, now: Moment) {
+        self.hear_traffic_of(reporter, traffic, BTreeSet::new(), now);
+    }
+
+    /// The same of what may be the transponder of each of `own`, by where these say that they are: it is in the way of all others, since one
+    /// of them may lie (invariant 18).
+    pub(crate) fn hear_traffic_of(
+        &mut self,
+        reporter: &NodeName,
+        traffic: Traffic,
+        own: BTreeSet<NodeName>,
+        now: Moment,
+    ) {
         let known = self.traffic.last(traffic.icao, reporter);
         if known.is_some_and(|(last, _)| traffic.heard <= *last) {
             return;
@@ -246,13 +261,26 @@ impl Claims {
         if let Some((gone, _)) = before.filter(|(gone, _)| *gone != key) {
             self.let_go(gone);
         }
+        self.own.insert(key, own);
         self.index.set(key, traffic.volume(now));
     }
 
-    /// Whether a vehicle of ours was last heard within `distance` of `there` over ground, meters.
-    pub(crate) fn someone_within(&self, there: Local, distance: f64) -> bool {
-        let heard = self.vehicles.values().filter_map(|entry| entry.last.as_ref());
-        heard.map(|last| last.at.over_ground(there)).any(|off| off <= distance)
+    /// Vehicles of ours that were last heard within `distance` of `there` over ground, meters.
+    pub(crate) fn who_is_within(&self, there: Local, distance: f64) -> BTreeSet<NodeName> {
+        let is_near = |last: &Heard| last.at.over_ground(there) <= distance;
+        let near = self.vehicles.iter();
+        let near = near.filter(|(_, entry)| entry.last.as_ref().is_some_and(is_near));
+        near.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Whether this vehicle of ours, also one of a neighboring site, was last heard so near.
+    pub(crate) fn is_within(&self, vehicle: &NodeName, there: Local, distance: f64) -> bool {
+        let known = self.last_flight(&Owner::Vehicle(vehicle.clone()));
+        known.is_some_and(|(at, _)| at.over_ground(there) <= distance)
+    }
+
+    fn is_own(&self, vehicle: &NodeName, sighting: Key) -> bool {
+        self.own.get(&sighting).is_some_and(|own| own.contains(vehicle))
     }
 
     /// Whether another stands on the ground within `distance` of `there` over ground, meters, at any altitude.
@@ -300,6 +328,7 @@ impl Claims {
     fn let_go(&mut self, key: Key) {
         self.index.remove(key);
         self.owners.remove(&key);
+        self.own.remove(&key);
     }
 
     pub(super) const fn clock(&self) -> Option<Moment> {
@@ -378,22 +407,37 @@ impl Claims {
         }
     }
 
-    /// Vehicles in the air that are not clear of `there`, now or on what is ahead of them.
-    pub(super) fn flying_near(&self, from: &Owner, there: &Volume, now: Moment) -> Vec<NodeName> {
+    /// The same, less what may be the transponder of `vehicle` itself.
+    pub(super) fn foreseen_by(&self, vehicle: &NodeName, owner: &Owner, now: Moment) -> Option<Volume> {
+        match owner {
+            Owner::Vehicle(_) => self.foreseen(owner, now),
+            Owner::Traffic(icao) => {
+                let others = self.traffic.of(*icao).filter(|(key, _)| !self.is_own(vehicle, *key));
+                others.map(|(_, seen)| seen.volume(now)).reduce(Volume::and)
+            }
+        }
+    }
+
+    /// Vehicles in the air that are not clear of `there`, now or on what is ahead of them, each with what of it counts for them.
+    pub(super) fn flying_near(&self, from: &Owner, there: &Volume, now: Moment) -> Vec<(NodeName, Volume)> {
         let Some(key) = self.key(from) else {
             return Vec::new();
         };
         let near = self.named(&self.index.in_the_way(key, there, &self.rules));
-        let meets = |name: &NodeName| {
-            let entry = self.vehicles.get(name)?;
+        let meets = |name: NodeName| {
+            let entry = self.vehicles.get(&name)?;
             let ahead = entry.ahead(now, &self.rules)?;
-            Some(!ahead.clear_of(there, &self.rules))
+            let there = match from {
+                Owner::Vehicle(_) => there.clone(),
+                Owner::Traffic(_) => self.foreseen_by(&name, from, now)?,
+            };
+            (!ahead.clear_of(&there, &self.rules)).then_some((name, there))
         };
         let vehicles = near.into_iter().filter_map(|owner| match owner {
             Owner::Vehicle(name) => Some(name),
             Owner::Traffic(_) => None,
         });
-        vehicles.filter(|name| meets(name) == Some(true)).collect()
+        vehicles.filter_map(meets).collect()
     }
 
     pub(super) fn stops_clear_of(&self, vehicle: &NodeName, there: &Volume, now: Moment) -> bool {
@@ -431,7 +475,9 @@ impl Claims {
             return BTreeSet::new();
         };
         let volume = route.volume(entry.margin(&self.rules));
-        self.named(&self.index.in_the_way(entry.key, &volume, &self.rules))
+        let mut found = self.index.in_the_way(entry.key, &volume, &self.rules);
+        found.retain(|key| !self.is_own(vehicle, *key));
+        self.named(&found)
     }
 
     /// Others in the air, or not known to be on the ground, that are not clear of `vehicle` on `route`: by their places or routes by our orders;
@@ -489,10 +535,14 @@ impl Claims {
         let Some(key) = self.key(owner) else {
             return BTreeSet::new();
         };
-        match self.index.volume(key) {
-            Some(volume) => self.named(&self.index.in_the_way(key, volume, &self.rules)),
-            None => BTreeSet::new(),
+        let Some(volume) = self.index.volume(key) else {
+            return BTreeSet::new();
+        };
+        let mut found = self.index.in_the_way(key, volume, &self.rules);
+        if let Owner::Vehicle(vehicle) = owner {
+            found.retain(|key| !self.is_own(vehicle, *key));
         }
+        self.named(&found)
     }
 
     /// Where a vehicle that could be given a route is, and whether it is on the ground.

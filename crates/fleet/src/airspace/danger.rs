@@ -62,7 +62,7 @@ impl Claims {
             let Some(there) = self.foreseen(&from, now) else {
                 continue;
             };
-            for vehicle in self.flying_near(&from, &there, now) {
+            for (vehicle, there) in self.flying_near(&from, &there, now) {
                 let stop = self.stops_clear_of(&vehicle, &there, now) || self.leads_nearer(&vehicle, &there, now);
                 let avoidance = if stop {
                     Avoidance::Stop
@@ -137,7 +137,8 @@ impl Claims {
         let below = Route::through([place, place.at_height(place.up - by)]);
         let volume = below.map(|below| below.volume(margin));
         let clear = |owner: &Owner| {
-            let there = self.foreseen(owner, now).filter(|_| self.is_stray(owner, now));
+            let there = self.foreseen_by(vehicle, owner, now);
+            let there = there.filter(|_| self.is_stray(owner, now));
             let both = there.zip(volume.as_ref().ok());
             both.is_some_and(|(there, volume)| volume.clear_of(&there, self.rules()))
         };

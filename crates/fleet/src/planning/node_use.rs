@@ -61,6 +61,8 @@ pub enum NoLift {
     Airspace,
     /// It is to hold above home where a Geofence does not allow it.
     Geofence,
+    /// Whether a Geofence selects its vehicle is not known yet.
+    FencesUnknown,
     /// A fence or parameters that select its vehicle are not in force, and it requires them.
     Rules,
     /// No part of its Mission yet, or its autopilot has not taken the plan yet.

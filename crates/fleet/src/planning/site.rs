@@ -23,10 +23,11 @@ mod way_down;
 
 pub use accuracy::badly_known;
 pub use avoid::{Action, Endangered};
+pub use foreign::Transponders;
 pub use observed::{descends, is_away, observation, position_time, returns};
 pub use plan_way::{Corridor, flies_as_written};
 pub use sites::Sites;
-pub use sky::Sky;
+pub use sky::{Ours, Sky};
 
 use crate::airspace::{
     Claims, Doing, HIGHEST_RETURN_M, Known, Owner, ReturnHeight, Route, Rules, Volume, ground_below,
@@ -171,6 +172,7 @@ pub struct Site {
     declared_down: BTreeMap<NodeName, Option<Moment>>,
     /// Vehicles of other sites that may come into this one, and whether each may move.
     guests: BTreeMap<NodeName, bool>,
+    transponders: Transponders,
 }
 
 impl Site {
@@ -206,6 +208,7 @@ impl Site {
             strict: BTreeSet::new(),
             declared_down: BTreeMap::new(),
             guests: BTreeMap::new(),
+            transponders: Transponders::new(),
         })
     }
 

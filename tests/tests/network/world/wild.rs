@@ -81,7 +81,7 @@ impl Wild {
         let mut rng = StdRng::seed_from_u64(seed ^ OTHER);
         let other = rng.random_bool(SHARE_OF_VERSIONS);
         let raises = rng.random_range(RAISES);
-        let liar = Liar::of_world(&mut rng);
+        let liar = Liar::of_world(&mut rng, seed);
         Self {
             rng,
             raises: other.then_some(raises),
@@ -182,6 +182,7 @@ impl Run<'_> {
         self.ask_for_the_field();
         self.ask_for_profiles();
         self.ask_for_the_swarm(&mut wild.rng);
+        self.ask_for_the_captured_one(&mut wild);
         self.wild = Some(wild);
     }
 

@@ -107,6 +107,8 @@ pub struct AirspaceClearance {
     pub movement: Option<Movement>,
     /// Altitude to hold above home, and why it is not [`Observations::altitude`]; `None` unless [`holds_above_home`].
     pub altitude: Option<(AltitudeAboveHome, Option<NoLift>)>,
+    /// Without a station or a plan: whether a Geofence selects its vehicle is not known yet.
+    pub fences_unknown: bool,
     /// Whether it has to wait on the ground for others, or for the way of its plan.
     pub keeps_down: bool,
 }
@@ -117,8 +119,12 @@ pub fn assess(observed: Observations<'_>, cleared: AirspaceClearance) -> Facts {
     let over = observed.is_over();
     let waits =
         desire::waits_for_route(&observed.uid, cleared.movement.as_ref(), observed.report) || cleared.keeps_down;
+    let lift = match desire::lift(observed.lift_by_rules(), over, waits) {
+        Lift::Stay(NoLift::Airspace) if cleared.fences_unknown => Lift::Stay(NoLift::FencesUnknown),
+        lift => lift,
+    };
     Facts {
-        lift: desire::lift(observed.lift_by_rules(), over, waits),
+        lift,
         claim: observed.claimed(),
         ground: Ground::of(observed.grounded, observed.swarm_grounded(), observed.ordered),
         recalled: observed.is_recalled(),

@@ -31,7 +31,7 @@ pub fn desire(drone: &Facts, asked: Asked, report: Option<&Report>) -> Desire {
         Some(FlightTruth::Unknown(_)) => drone.flown,
         None => may_be_in_air(drone.reported_flight.so_far),
     };
-    let waits = matches!(drone.lift, Lift::Stay(why) if why != NoLift::Airspace);
+    let waits = matches!(drone.lift, Lift::Stay(why) if !matches!(why, NoLift::Airspace | NoLift::FencesUnknown));
     let lands = drone.deleting || drone.lift == Lift::Land;
     let ordered = drone.ground == Ground::Ordered;
     if (ordered && report.is_some()) || (!airborne && (ordered || lands || waits || drone.over)) {

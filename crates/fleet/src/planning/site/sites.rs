@@ -7,7 +7,7 @@
 //! report moves no other. Where the grid would divide a field, all near its first home join the same site. Sites overlap: in each, vehicles
 //! of the others own what they own in theirs, and its own make way for those that do not keep to that.
 
-use super::{Corridor, Endangered, Expected, OffStation, Site};
+use super::{Corridor, Endangered, Expected, OffStation, Site, Transponders};
 use crate::airspace::{Known, Neighbor, Owner, ReturnHeight, Rules, Volume};
 use crate::planning::geofence::Wanted;
 use model::geo::{Frame, Local, REACH, offset};
@@ -64,6 +64,7 @@ pub struct Sites {
     rooms: BTreeMap<NodeName, Room>,
     fences: Option<BTreeMap<NodeName, Vec<Arc<Wanted>>>>,
     strict: BTreeSet<NodeName>,
+    transponders: Transponders,
     count: u64,
     /// No vehicle has a station, or flies for a Mission.
     asleep: bool,
@@ -157,6 +158,7 @@ impl Sites {
             rooms: BTreeMap::new(),
             fences: Some(BTreeMap::new()),
             strict: BTreeSet::new(),
+            transponders: BTreeMap::new(),
             count: 0,
             asleep: false,
         }
@@ -180,6 +182,10 @@ impl Sites {
 
     pub fn keep_returns_clear(&mut self, strict: BTreeSet<NodeName>) {
         self.strict = strict;
+    }
+
+    pub fn declare_transponders(&mut self, declared: Transponders) {
+        self.transponders = declared;
     }
 
     pub fn declare_down(&mut self, node: &NodeName) {
@@ -227,6 +233,7 @@ impl Sites {
                 continue;
             };
             site.host(guests, now);
+            site.declare_transponders(self.transponders.clone());
             site.hear_traffic(&heard, now);
             site.count_on_from(self.count);
             site.plans(&corridors.remove(&cell).unwrap_or_default());

@@ -614,6 +614,59 @@ fn the_transponder_of_a_vehicle_of_ours_is_no_aircraft_of_others() {
 }
 
 #[test]
+fn one_that_reports_itself_beside_an_aircraft_of_no_type_hides_it_from_itself_only() {
+    let mut vehicles = [
+        vehicle("a", -15.0, Desire::At(station(-40.0, 60.0, 20.0))),
+        vehicle("liar", 120.0, Desire::At(station(120.0, 60.0, 20.0))),
+        vehicle("hears", -200.0, Desire::Nothing),
+    ];
+    let aircraft = Aircraft {
+        icao: 7,
+        at: shifted(CENTER, 110.0, 0.0),
+        may_be_uncrewed: true,
+        ..helicopter()
+    };
+    vehicles[2].receives = vec![aircraft];
+    let granted = |declared: Transponders, vehicles: &[Vehicle]| {
+        let mut site = new();
+        site.declare_transponders(declared);
+        update(&mut site, vehicles, 0);
+        ["a", "liar"].map(|name| site.route(&node(name)).is_some())
+    };
+    assert_eq!(granted(Transponders::new(), &vehicles), [false, true]);
+    let of_liar = |icao: u32| Transponders::from([(icao, [node("liar")].into())]);
+    assert_eq!(granted(of_liar(8), &vehicles), [false, true], "of another address");
+    assert_eq!(granted(of_liar(7), &vehicles), [true, true], "a person has declared it");
+    vehicles[2].receives[0].at = shifted(CENTER, -150.0, 0.0);
+    assert!(!granted(of_liar(7), &vehicles)[0], "it is not where its carrier is");
+}
+
+#[test]
+fn vehicles_of_a_formation_are_not_stopped_by_the_transponder_of_one_of_them() {
+    let mut site = new();
+    let mut vehicles = [
+        vehicle("a", -7.5, Desire::At(station(-7.5, 60.0, 20.0))),
+        vehicle("b", 7.5, Desire::At(station(7.5, 60.0, 20.0))),
+    ];
+    let (ended, _) = run(&mut site, &mut vehicles, 0);
+    let carried = Aircraft {
+        icao: 7,
+        at: shifted(CENTER, -7.5, 60.0),
+        may_be_uncrewed: true,
+        ..helicopter()
+    };
+    vehicles[0].receives = vec![carried];
+    vehicles[1].receives = vec![carried];
+    vehicles[1].desire = Desire::At(station(7.5, 30.0, 20.0));
+    let before = site.last_granted(&node("b"));
+    for second in 1..4 {
+        update(&mut site, &vehicles, ended + second);
+    }
+    assert!(site.endangered().is_empty(), "{:?}", site.endangered());
+    assert!(site.last_granted(&node("b")) > before, "it is granted a way");
+}
+
+#[test]
 fn the_height_above_home_counts_from_the_home_that_its_route_did() {
     let station = station(40.0, 0.0, 20.0);
     let mut vehicle = vehicle("a", 0.0, Desire::At(station));

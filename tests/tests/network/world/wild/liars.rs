@@ -4,10 +4,12 @@
 //! | lie | promised |
 //! |---|---|
 //! | home and place far away | it moves nobody else: it is not ended |
-//! | a place in the air where others fly, and another home on the field | others wait, and say for which, until a person turns it off and declares it down |
+//! | a place in the air where others fly, and another home on the field | others wait, and say for which, until a person turns it off and lets go of it |
 //! | an aircraft over the field | others wait until that was not reported for a while |
+//!
+//! A person lets go of one that serves a Drone by deleting that and releasing it by force, and declares any other down.
 
-use super::Wild;
+use super::{DRONES, Wild};
 use crate::node::Node;
 use crate::vehicle::Spot;
 use crate::world::Run;
@@ -24,7 +26,7 @@ use model::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, SystemId, Wgs84
 use model::vehicle::{Airborne, Autopilot, FlightTruth, HardwareUid, Identity, Position};
 use rand::RngExt;
 use rand::rngs::StdRng;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -52,6 +54,9 @@ const AFAR: Range<f64> = 9_000.0..13_000.0;
 /// Hardware, and address of its aircraft: no others'.
 const HARDWARE: HardwareUid = HardwareUid::Short(0x00C0_FFEE);
 const ICAO: u32 = 0x00AB_CDEF;
+/// Its Drone, and the time until it lies, so that it is bound before.
+const DRONE: &str = "captured";
+const HONEST: Duration = Duration::from_secs(30);
 /// Now, by the clock of the coordinators, which stands still.
 const EPOCH: &str = "1970-01-01T00:00:00Z";
 
@@ -76,6 +81,8 @@ pub struct Liar {
     next: Duration,
     told: u32,
     is_off: bool,
+    /// In half of the worlds where it is ended.
+    serves: bool,
 }
 
 const fn ground(east: f64, north: f64) -> Spot {
@@ -83,7 +90,7 @@ const fn ground(east: f64, north: f64) -> Spot {
 }
 
 impl Liar {
-    pub fn of_world(rng: &mut StdRng) -> Option<Self> {
+    pub fn of_world(rng: &mut StdRng, seed: u64) -> Option<Self> {
         let tale = [Tale::Afar, Tale::Among, Tale::Aircraft][rng.random_range(0..3)];
         let lies = rng.random_bool(SHARE);
         let (east, north) = HOMES[rng.random_range(0..HOMES.len())];
@@ -100,12 +107,14 @@ impl Liar {
             next: Duration::ZERO,
             told: 0,
             is_off: false,
+            serves: tale != Tale::Afar && seed.is_multiple_of(2),
         };
         lies.then_some(liar)
     }
 
     pub fn account(&self) -> String {
-        format!("{} lies of one captured ({:?})", self.told, self.tale)
+        let whose = if self.serves { "with" } else { "without" };
+        format!("{} lies of one captured {whose} a Drone ({:?})", self.told, self.tale)
     }
 
     fn another(&self, fly: &[Spot], rng: &mut StdRng) -> Lie {
@@ -263,7 +272,17 @@ impl Run<'_> {
         self.tell(&format!("{NAME} lies: {lie:.1?}"));
     }
 
-    /// A person turns it off and declares its vehicle down, where others wait for it. One that is far away may go on.
+    pub(super) fn ask_for_the_captured_one(&self, wild: &mut Wild) {
+        let Some(liar) = wild.liar.as_mut().filter(|liar| liar.serves) else {
+            return;
+        };
+        liar.next = self.sim.elapsed() + HONEST;
+        let drone = json!({"apiVersion": "skein.dev/v1alpha1", "kind": "Drone", "metadata": {"name": DRONE},
+            "spec": {"nodeName": NAME}});
+        self.ask(Method::POST, DRONES, &drone);
+    }
+
+    /// A person turns it off and lets go of its vehicle, where others wait for it. One that is far away may go on.
     pub(super) fn silence_the_liar(&mut self, wild: &mut Wild) {
         let Some(liar) = wild.liar.as_mut().filter(|liar| !liar.is_off) else {
             return;
@@ -272,9 +291,30 @@ impl Run<'_> {
             return;
         }
         liar.is_off = true;
-        self.tell(&format!("a person turns {NAME} off, and declares it down"));
+        self.tell(&format!("a person turns {NAME} off"));
         self.sim.crash(NAME);
+        if self.release_the_captured_one() {
+            return;
+        }
+        self.tell(&format!("a person declares {NAME} down"));
         let down = json!({"metadata": {"annotations": {crds::labels::VEHICLE_IS_DOWN: EPOCH}}});
         self.ask(Method::PATCH, &format!("/api/v1/nodes/{NAME}"), &down);
+    }
+
+    /// Deletes its Drone. One that its vehicle serves is released by force: the agent takes no order to land. Whether there was such a one.
+    fn release_the_captured_one(&mut self) -> bool {
+        let path = format!("{DRONES}/{DRONE}");
+        let drone = self.ask(Method::GET, &path, &Value::Null);
+        if drone["kind"] != "Drone" {
+            return false;
+        }
+        self.ask(Method::DELETE, &path, &Value::Null);
+        if !drone["status"]["nodeName"].is_string() {
+            return false;
+        }
+        self.tell(&format!("a person deletes Drone {DRONE} and releases it by force"));
+        let forced = json!({"metadata": {"annotations": {crds::labels::FORCE_RELEASE: drone["metadata"]["uid"]}}});
+        self.ask(Method::PATCH, &path, &forced);
+        true
     }
 }

@@ -87,6 +87,10 @@ fn waits(drone: &Facts, report: &Report) -> Option<(ReadyReason, String)> {
             ReadyReason::OutsideGeofence,
             "on the ground: a Geofence of its vehicle does not allow its takeoff altitude; change takeoffAltitudeMeters, or see `kubectl get geofences`",
         ),
+        Lift::Stay(NoLift::FencesUnknown) => (
+            ReadyReason::NoRoute,
+            "on the ground: the Geofences of its vehicle are not known yet; it takes off once the coordinator has listed them",
+        ),
         Lift::Stay(NoLift::Rules) => (
             ReadyReason::RulesNotInForce,
             "on the ground: a Geofence or ParameterProfile that selects its vehicle is not in force on it; see `kubectl get geofences,parameterprofiles`",
@@ -398,7 +402,11 @@ fn waits_for_height(drone: &Facts, (asked, why): (AltitudeAboveHome, NoLift)) ->
         let why = "a Geofence of its vehicle does not allow that; change takeoffAltitudeMeters, or see `kubectl get geofences`";
         return (ReadyReason::OutsideGeofence, format!("{kept}: {why}"));
     }
-    let why = "the way there is not known to be clear of others; it changes its altitude once it is";
+    let why = if why == NoLift::FencesUnknown {
+        "the Geofences of its vehicle are not known yet; it changes its altitude once they are"
+    } else {
+        "the way there is not known to be clear of others; it changes its altitude once it is"
+    };
     (ReadyReason::NoRoute, format!("{kept}: {why}"))
 }
 

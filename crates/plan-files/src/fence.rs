@@ -36,6 +36,10 @@ pub enum BadList {
         "the list of places is no closed fence: after the first line, the place to return to, come the corners, and the last repeats the first of them; save the fence again"
     )]
     Open,
+    #[error(
+        "a corner of the fence has no place (latitude and longitude are no numbers, or both 0); save the fence again"
+    )]
+    NoPlace,
 }
 
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
@@ -93,6 +97,16 @@ pub fn read_list(text: &str) -> Result<Plan, BadList> {
         return Err(BadList::Open);
     };
     let corners = corners.unwrap_or_default().to_vec();
+    let is_open = |at: &Wgs84| {
+        let Wgs84 {
+            latitude_deg,
+            longitude_deg,
+        } = *at;
+        !(latitude_deg.is_finite() && longitude_deg.is_finite()) || (latitude_deg == 0.0 && longitude_deg == 0.0)
+    };
+    if corners.iter().any(is_open) {
+        return Err(BadList::NoPlace);
+    }
     let mut plan = Plan {
         fence: FenceFile {
             shapes: vec![FenceShape::inside(Outline::Polygon(corners))],

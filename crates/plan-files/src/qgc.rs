@@ -176,6 +176,11 @@ fn place(list: &Value) -> Option<Wgs84> {
     })
 }
 
+/// Place of a fence: 0, 0 was never set.
+fn fenced(list: &Value) -> Option<Wgs84> {
+    place(list).filter(|at| at.latitude_deg != 0.0 || at.longitude_deg != 0.0)
+}
+
 /// Meaning of `AltitudeMode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Modes {
@@ -335,7 +340,10 @@ fn fence(fence: &Value) -> Result<FenceFile, BadPlan> {
             why,
         };
         let inner = circle.get("circle").unwrap_or(circle);
-        let center = inner.get("center").and_then(place).ok_or(wrong("it has no center"))?;
+        let center = inner
+            .get("center")
+            .and_then(fenced)
+            .ok_or(wrong("it has no center (latitude and longitude are open or 0)"))?;
         let radius = inner
             .get("radius")
             .and_then(Value::as_f64)
@@ -366,9 +374,9 @@ fn corners(points: &[Value], number: usize) -> Result<Vec<Wgs84>, BadPlan> {
     let wrong = BadPlan::Fence {
         what: "polygon",
         number,
-        why: "a corner is no place",
+        why: "a corner is no place (latitude or longitude is open, or both are 0)",
     };
-    points.iter().map(place).collect::<Option<_>>().ok_or(wrong)
+    points.iter().map(fenced).collect::<Option<_>>().ok_or(wrong)
 }
 
 fn rally(rally: &Value) -> usize {

@@ -52,6 +52,13 @@ pub enum BadWpl {
     Home { line: usize, command: u16, frame: u8 },
     #[error("line {line}: a polygon of the fence has {got} corners and says that it has {said}; save the fence again")]
     Polygon { line: usize, got: usize, said: f64 },
+    /// Open, or 0, 0 as of a place that was never set: a fence there would be one off the coast of Africa.
+    #[error("the {what} in line {line} has no {missing} (latitude and longitude are open or 0); draw it again")]
+    FencePlace {
+        line: usize,
+        what: &'static str,
+        missing: &'static str,
+    },
     #[error("the file has no mission items after home; add some")]
     Empty,
     #[error("the file has more than {MOST_ITEMS} items; divide it")]
@@ -78,7 +85,7 @@ impl BadWpl {
             Self::Polygon { line, .. } => {
                 format!("line {line}: a polygon of the fence has fewer corners than it says; save the fence again")
             }
-            Self::Count { .. } | Self::Empty | Self::TooMany => self.to_string(),
+            Self::Count { .. } | Self::FencePlace { .. } | Self::Empty | Self::TooMany => self.to_string(),
         }
     }
 }
@@ -183,12 +190,12 @@ pub fn read(text: &str) -> Result<Plan, BadWpl> {
 fn only_home_again(file: &PlanFile) -> bool {
     let Some((home, _)) = file.home else { return false };
     let is_home = |item: &Item| {
-        let at = place(item);
         let near = |one: f64, other: f64| (one - other).abs() < 0.000_001;
         item.command == NAV_WAYPOINT
             && item.frame == FRAME_GLOBAL
-            && near(at.latitude_deg, home.latitude_deg)
-            && near(at.longitude_deg, home.longitude_deg)
+            && place(item).is_some_and(|at| {
+                near(at.latitude_deg, home.latitude_deg) && near(at.longitude_deg, home.longitude_deg)
+            })
     };
     !file.items.is_empty() && file.items.iter().all(is_home)
 }
@@ -209,7 +216,8 @@ const fn is_first_takeoff(item: &Item) -> bool {
 fn shapes(items: &[(usize, Item)]) -> Result<FenceFile, BadWpl> {
     let mut file = FenceFile::default();
     let mut left = items;
-    while let Some(((line, first), rest)) = left.split_first() {
+    while let Some((begin, rest)) = left.split_first() {
+        let (line, first) = begin;
         let side = if [POLYGON_INSIDE, CIRCLE_INSIDE].contains(&first.command) {
             Side::Inside
         } else {
@@ -227,11 +235,11 @@ fn shapes(items: &[(usize, Item)]) -> Result<FenceFile, BadWpl> {
                     item.command == first.command && item.params.first() == first.params.first()
                 };
                 let most = format!("{count}").parse().unwrap_or(0);
-                let corners: Vec<Wgs84> = std::iter::once(first)
-                    .chain(rest.iter().take_while(|one| belongs(one)).map(|(_, item)| item))
+                let corners = std::iter::once(begin).chain(rest.iter().take_while(|one| belongs(one)));
+                let corners: Vec<Wgs84> = corners
                     .take(most)
-                    .map(place)
-                    .collect();
+                    .map(|(line, item)| fenced(*line, "corner", "place", item))
+                    .collect::<Result<_, _>>()?;
                 if corners.len() != most || most < 3 {
                     return Err(BadWpl::Polygon {
                         line: *line,
@@ -243,7 +251,7 @@ fn shapes(items: &[(usize, Item)]) -> Result<FenceFile, BadWpl> {
                 Outline::Polygon(corners)
             }
             _ => Outline::Circle {
-                center: place(first),
+                center: fenced(*line, "circle", "center", first)?,
                 radius: Meters(count),
             },
         };
@@ -252,12 +260,18 @@ fn shapes(items: &[(usize, Item)]) -> Result<FenceFile, BadWpl> {
     Ok(file)
 }
 
-fn place(item: &Item) -> Wgs84 {
+fn fenced(line: usize, what: &'static str, missing: &'static str, item: &Item) -> Result<Wgs84, BadWpl> {
+    place(item).ok_or(BadWpl::FencePlace { line, what, missing })
+}
+
+/// `None` where it is open, in part or whole, or at 0, 0.
+fn place(item: &Item) -> Option<Wgs84> {
     let [.., latitude, longitude, _] = item.params;
-    Wgs84 {
-        latitude_deg: latitude.unwrap_or_default(),
-        longitude_deg: longitude.unwrap_or_default(),
-    }
+    let at = Wgs84 {
+        latitude_deg: latitude?,
+        longitude_deg: longitude?,
+    };
+    (at.latitude_deg != 0.0 || at.longitude_deg != 0.0).then_some(at)
 }
 
 fn columns(text: &str) -> Vec<&str> {
@@ -328,12 +342,8 @@ fn item(line: usize, text: &str) -> Result<(usize, Item), BadWpl> {
 
 /// `None` at 0, 0, written by programs that do not know it.
 fn home_of(item: &Item) -> Option<(Wgs84, AltitudeAmsl)> {
-    let [.., latitude, longitude, altitude] = item.params;
-    let at = Wgs84 {
-        latitude_deg: latitude?,
-        longitude_deg: longitude?,
-    };
-    (at.latitude_deg != 0.0 || at.longitude_deg != 0.0).then_some((at, AltitudeAmsl(altitude.unwrap_or_default())))
+    let [.., altitude] = item.params;
+    Some((place(item)?, AltitudeAmsl(altitude.unwrap_or_default())))
 }
 
 #[must_use]

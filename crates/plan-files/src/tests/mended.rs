@@ -1,0 +1,73 @@
+//! Files that were read as something else than they say: fences at 0, 0, sides turned round, half of a place.
+
+use crate::Plan;
+use crate::recognize::{self, Contents};
+use serde_json::{Value, json};
+
+fn refused(text: &str) -> String {
+    recognize::read(text.as_bytes(), "file", None).unwrap_err().to_string()
+}
+
+fn plan(text: &str) -> Plan {
+    match recognize::read(text.as_bytes(), "file", None).unwrap().contents {
+        Contents::Plan(plan) => *plan,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Home at 488 m in line 2, and what follows.
+fn wpl(rows: &str) -> String {
+    format!("QGC WPL 110\n0\t1\t0\t16\t0\t0\t0\t0\t47.397742\t8.545594\t488\t1\n{rows}")
+}
+
+fn qgc(items: &Value, fence: &Value) -> Value {
+    json!({
+        "fileType": "Plan", "geoFence": fence, "rallyPoints": {"points": [], "version": 2}, "version": 1,
+        "mission": {"globalPlanAltitudeMode": 1, "items": items, "plannedHomePosition": [47.397_742, 8.545_594, 488],
+                    "vehicleType": 2, "version": 2},
+    })
+}
+
+fn waypoint(latitude: Option<f64>, longitude: Option<f64>) -> Value {
+    json!({"autoContinue": true, "command": 16, "doJumpId": 1, "frame": 3, "type": "SimpleItem",
+           "params": [0, 0, 0, null, latitude, longitude, 30]})
+}
+
+const CORNERS: [[f64; 2]; 3] = [[47.396, 8.544], [47.396, 8.547], [47.399, 8.547]];
+
+#[test]
+fn a_fence_with_an_open_place_is_refused_and_never_at_0_0() {
+    for center in ["nan\tnan", "0\t0", "nan\t8.5"] {
+        let said = refused(&wpl(&format!("1\t0\t0\t5003\t100\t0\t0\t0\t{center}\t0\t1\n")));
+        assert!(said.contains("the circle in line 3 has no center"), "{said}");
+    }
+    let corner = |number: usize, place: &str| format!("{number}\t0\t0\t5001\t3\t0\t0\t0\t{place}\t0\t1\n");
+    let rows = corner(1, "0.0005\t0.0005") + &corner(2, "0.0015\t0.0005") + &corner(3, "nan\t0.0015");
+    let said = refused(&wpl(&rows));
+    assert!(said.contains("the corner in line 5 has no place"), "{said}");
+    for center in [json!([0, 0]), json!([null, 8.5]), json!([])] {
+        let circle = json!([{"circle": {"center": center, "radius": 100}, "inclusion": true, "version": 1}]);
+        let fence = json!({"circles": circle, "polygons": [], "version": 2});
+        let said = refused(&qgc(&json!([]), &fence).to_string());
+        assert!(
+            said.contains("circle 1 of the plan's geofence cannot be read: it has no center"),
+            "{said}"
+        );
+    }
+    for corner in [json!([0, 0]), json!([47.4, null])] {
+        let corners = json!([CORNERS[0], CORNERS[1], corner]);
+        let fence =
+            json!({"circles": [], "polygons": [{"polygon": corners, "inclusion": true, "version": 1}], "version": 2});
+        let said = refused(&qgc(&json!([]), &fence).to_string());
+        assert!(said.contains("a corner is no place"), "{said}");
+    }
+    for open in ["nan 8.545", "0 0"] {
+        let said = refused(&format!(
+            "47.397 8.545\n47.397 8.545\n{open}\n47.398 8.546\n47.397 8.545\n"
+        ));
+        assert!(said.contains("a corner of the fence has no place"), "{said}");
+    }
+    // The place to return to is not taken.
+    let list = "0 0\n47.397 8.545\n47.398 8.545\n47.398 8.546\n47.397 8.545\n";
+    assert_eq!(plan(list).fence.shapes.len(), 1);
+}

@@ -71,3 +71,62 @@ fn a_fence_with_an_open_place_is_refused_and_never_at_0_0() {
     let list = "0 0\n47.397 8.545\n47.398 8.545\n47.398 8.546\n47.397 8.545\n";
     assert_eq!(plan(list).fence.shapes.len(), 1);
 }
+
+#[test]
+fn what_is_forbidden_never_becomes_what_is_allowed() {
+    for inclusion in [json!(0), json!("false"), Value::Null] {
+        let polygon = json!({"polygon": CORNERS, "inclusion": inclusion, "version": 1});
+        let circle = json!({"circle": {"center": CORNERS[0], "radius": 20}, "inclusion": inclusion, "version": 1});
+        for (fence, shape) in [
+            (json!({"circles": [], "polygons": [polygon], "version": 2}), "polygon 1"),
+            (json!({"circles": [circle], "polygons": [], "version": 2}), "circle 1"),
+        ] {
+            let said = refused(&qgc(&json!([]), &fence).to_string());
+            assert!(
+                said.contains(shape) && said.contains("its \"inclusion\" is neither true nor false"),
+                "{said}"
+            );
+        }
+    }
+    let missing = json!({"circles": [], "polygons": [{"polygon": CORNERS, "version": 1}], "version": 2});
+    assert!(refused(&qgc(&json!([]), &missing).to_string()).contains("neither true nor false"));
+}
+
+#[test]
+fn a_fence_that_is_not_known_is_refused_and_never_left_out_in_silence() {
+    let items = json!([waypoint(Some(47.398), Some(8.545_594))]);
+    for (fence, expected) in [
+        (
+            json!({"circles": [], "polygons": [], "zones": [{"x": 1}], "version": 9}),
+            "the geofence of the plan has version 9",
+        ),
+        (
+            json!({"circles": [], "polygons": [], "zones": [{"x": 1}], "version": 2}),
+            "geofence has \"zones\"",
+        ),
+        (
+            json!({"circle": {"center": CORNERS[0], "radius": 100}, "polygon": [], "version": 1}),
+            "geofence has \"circle\"",
+        ),
+        (
+            json!({"circles": [], "polygons": {"a": 1}, "version": 2}),
+            "list of fence polygons is not as QGroundControl",
+        ),
+        (json!([]), "the plan's geofence is not as QGroundControl"),
+    ] {
+        let said = refused(&qgc(&items, &fence).to_string());
+        assert!(said.contains(expected), "{said}");
+    }
+    let parameters = json!([{"compId": 1, "name": "FENCE_RADIUS", "value": 150}, {"compId": 1, "name": "FENCE_ALT_MAX", "value": 80}]);
+    let first = json!({"polygon": [], "breachReturn": [null, null, null], "parameters": parameters, "version": 1});
+    let notes = plan(&qgc(&items, &first).to_string()).notes.join("\n");
+    assert!(notes.contains("own fence (FENCE_RADIUS, FENCE_ALT_MAX)"), "{notes}");
+    let said = refused(&qgc(&json!({"0": items[0]}), &json!(null)).to_string());
+    assert!(said.contains("list of items is not as QGroundControl"), "{said}");
+    for empty in [json!(null), json!({}), json!({"circles": null, "version": 2})] {
+        assert!(plan(&qgc(&items, &empty).to_string()).fence.shapes.is_empty());
+    }
+    let mut plan = qgc(&items, &json!({}));
+    plan["version"] = json!("1");
+    assert!(refused(&plan.to_string()).contains("the file of the plan has no version that is a number"));
+}

@@ -460,7 +460,7 @@ fn rally(rally: &Value) -> usize {
 
 #[must_use]
 pub fn write(file: &PlanFile) -> String {
-    let (at, altitude) = home(file);
+    let home = home(file).map(|(at, altitude)| [at.latitude_deg, at.longitude_deg, altitude.0]);
     let items: Vec<Value> = file
         .items
         .iter()
@@ -478,7 +478,7 @@ pub fn write(file: &PlanFile) -> String {
             "globalPlanAltitudeMode": 1,
             "hoverSpeed": 5,
             "items": items,
-            "plannedHomePosition": [at.latitude_deg, at.longitude_deg, altitude.0],
+            "plannedHomePosition": home,
             // MAV_TYPE_QUADROTOR.
             "vehicleType": 2,
             "version": 2,

@@ -348,20 +348,16 @@ fn home_of(item: &Item) -> Option<(Wgs84, AltitudeAmsl)> {
 
 #[must_use]
 pub fn write(file: &PlanFile) -> String {
-    let (at, altitude) = home(file);
     let zero = Some(0.0);
+    // The format has no other way to leave home open.
+    let unknown = [zero; 3];
+    let [latitude, longitude, altitude] = home(file).map_or(unknown, |(at, altitude)| {
+        [at.latitude_deg, at.longitude_deg, altitude.0].map(Some)
+    });
     let home = Item {
         command: NAV_WAYPOINT,
         frame: FRAME_GLOBAL,
-        params: [
-            zero,
-            zero,
-            zero,
-            zero,
-            Some(at.latitude_deg),
-            Some(at.longitude_deg),
-            Some(altitude.0),
-        ],
+        params: [zero, zero, zero, zero, latitude, longitude, altitude],
         goes_on: true,
     };
     let mut text = format!("{HEADER}\n");

@@ -1,7 +1,7 @@
 //! Files that were read as something else than they say: fences at 0, 0, sides turned round, half of a place.
 
-use crate::Plan;
 use crate::recognize::{self, Contents};
+use crate::{Format, Plan, route, write};
 use serde_json::{Value, json};
 
 fn refused(text: &str) -> String {
@@ -129,4 +129,43 @@ fn a_fence_that_is_not_known_is_refused_and_never_left_out_in_silence() {
     let mut plan = qgc(&items, &json!({}));
     plan["version"] = json!("1");
     assert!(refused(&plan.to_string()).contains("the file of the plan has no version that is a number"));
+}
+
+fn wrong(text: &str) -> Vec<String> {
+    let problems = route::route(&plan(text), false).unwrap_err().problems;
+    problems.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_home_that_nobody_gave_is_written_as_a_place_of_the_mission_or_not_at_all() {
+    let rows = "1\t0\t3\t22\t0\t0\t0\t0\t0\t0\t20\t1\n2\t0\t3\t16\t0\t0\t0\t0\t47.398742\t8.545594\t30\t1\n";
+    let without = wpl(rows).replace("47.397742\t8.545594\t488", "0\t0\t0");
+    let file = plan(&without).file;
+    assert_eq!(file.home, None);
+    for format in [Format::Plan, Format::Wpl] {
+        let home = crate::parse(&write(&file, format)).unwrap().file.home;
+        assert_eq!(home.map(|(at, _)| at.latitude_deg), Some(47.398_742));
+    }
+    let mut nowhere = file;
+    nowhere.items.truncate(1);
+    let written: Value = serde_json::from_str(&write(&nowhere, Format::Plan)).unwrap();
+    assert_eq!(written["mission"]["plannedHomePosition"], Value::Null);
+    assert_eq!(crate::parse(&write(&nowhere, Format::Wpl)).unwrap().file.home, None);
+}
+
+#[test]
+fn half_of_a_place_is_neither_here_nor_at_the_equator() {
+    for (latitude, longitude) in [(None, Some(8.545_594)), (Some(47.398), None)] {
+        let mut hold = waypoint(latitude, longitude);
+        for command in [16, 17, 19] {
+            hold["command"] = json!(command);
+            let text = qgc(&json!([waypoint(Some(47.398), Some(8.545_594)), hold]), &json!({})).to_string();
+            let said = wrong(&text);
+            assert!(
+                said.len() == 1 && said[0].contains("has a latitude or a longitude, and not both"),
+                "{said:?}"
+            );
+            assert!(crate::read(&text).is_err());
+        }
+    }
 }

@@ -265,17 +265,20 @@ fn push(number: usize, item: &Value, modes: Modes, plan: &mut Plan) -> Result<()
     plan.file.items.push(read);
     plan.items.push(Origin {
         place: id.map_or(Place::Unknown, Place::JumpId),
-        shown_altitude: shown_altitude(item),
+        shown_altitude: shown_altitude(item, modes),
         shows_other_reference: modes.contradict(item, read.frame),
     });
     Ok(())
 }
 
-/// Altitude that QGroundControl shows; from AltitudeMode 3 on (above terrain) the one above mean sea level is flown.
-fn shown_altitude(item: &Value) -> Option<f64> {
-    match item.get("AltitudeMode").and_then(Value::as_i64) {
-        Some(3) => item.get("AMSLAltAboveTerrain")?.as_f64(),
-        _ => item.get("Altitude")?.as_f64(),
+/// Altitude that QGroundControl shows; one above terrain is flown above mean sea level.
+fn shown_altitude(item: &Value, modes: Modes) -> Option<f64> {
+    let above_sea = item.get("AMSLAltAboveTerrain").and_then(Value::as_f64);
+    let shown = item.get("Altitude").and_then(Value::as_f64);
+    match (item.get("AltitudeMode").and_then(Value::as_i64), modes) {
+        (Some(3), _) => above_sea,
+        (Some(2), Modes::Early) => above_sea.or(shown),
+        _ => shown,
     }
 }
 
@@ -298,8 +301,21 @@ fn simple(item: &Value) -> Result<Item, String> {
         command,
         frame,
         params: params(item)?,
-        goes_on: item.get("autoContinue").and_then(Value::as_bool).unwrap_or(true),
+        goes_on: goes_on(item)?,
     })
+}
+
+/// Early versions write numbers, and leave it out where the mission goes on.
+fn goes_on(item: &Value) -> Result<bool, String> {
+    match item.get("autoContinue") {
+        None | Some(Value::Null) => Ok(true),
+        Some(Value::Bool(goes_on)) => Ok(*goes_on),
+        Some(value) => match value.as_f64() {
+            Some(1.0) => Ok(true),
+            Some(0.0) => Ok(false),
+            _ => Err(format!("its autoContinue is {value}")),
+        },
+    }
 }
 
 /// Seven numbers; or, as until 2018, four and a coordinate.

@@ -169,3 +169,45 @@ fn half_of_a_place_is_neither_here_nor_at_the_equator() {
         }
     }
 }
+
+#[test]
+fn an_altitude_above_terrain_of_an_early_plan_is_the_one_that_is_flown() {
+    let text = |flown: f64, above_sea: Value| {
+        let mut item = waypoint(Some(47.398), Some(8.545_594));
+        item["frame"] = json!(0);
+        item["params"][6] = json!(flown);
+        item["Altitude"] = json!(50);
+        item["AltitudeMode"] = json!(2);
+        item["AMSLAltAboveTerrain"] = above_sea;
+        let mut plan = qgc(&json!([item]), &json!({}));
+        plan["mission"]
+            .as_object_mut()
+            .unwrap()
+            .remove("globalPlanAltitudeMode");
+        plan.to_string()
+    };
+    assert!(route::route(&plan(&text(548.0, json!(548))), false).is_ok());
+    for other in [text(560.0, json!(548)), text(548.0, Value::Null)] {
+        assert!(wrong(&other)[0].contains("shows an altitude of"), "{:?}", wrong(&other));
+    }
+}
+
+#[test]
+fn an_item_that_waits_is_read_in_each_form_of_yes_and_no() {
+    let text = |goes_on: Value| {
+        let mut item = waypoint(Some(47.398), Some(8.545_594));
+        item["autoContinue"] = goes_on;
+        qgc(&json!([item]), &json!({})).to_string()
+    };
+    for (goes_on, expected) in [
+        (json!(0), false),
+        (json!(1), true),
+        (json!(false), false),
+        (Value::Null, true),
+    ] {
+        assert_eq!(plan(&text(goes_on)).file.items[0].goes_on, expected);
+    }
+    for odd in [json!("false"), json!(2), json!([])] {
+        assert!(refused(&text(odd)).contains("item 0 of the plan is no mission item: its autoContinue is"));
+    }
+}

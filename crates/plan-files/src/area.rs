@@ -102,7 +102,8 @@ impl Area {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BadArea {
     #[error(
-        "{what}: corner {corner} is at latitude {latitude}, longitude {longitude}, which is no position; save the file in degrees (WGS 84, EPSG:4326)"
+        "{what}: corner {corner} is at latitude {latitude}, longitude {longitude}, which is no position; {}",
+        crate::position_advice(*.latitude, *.longitude, "save the file in degrees (WGS 84, EPSG:4326)")
     )]
     NoPosition {
         what: String,

@@ -56,7 +56,7 @@ pub enum Problem {
     HalfOpen { item: ItemName },
     #[error("{item} has no altitude; give meters above home")]
     NoAltitude { item: ItemName },
-    #[error("{item} is at latitude {latitude}, longitude {longitude}, which is no position; correct it")]
+    #[error("{item} is at latitude {latitude}, longitude {longitude}, which is no position; {}", crate::position_advice(*.latitude, *.longitude, "correct it"))]
     NoPosition {
         item: ItemName,
         latitude: f64,
@@ -92,6 +92,28 @@ pub enum Problem {
 }
 
 impl Problem {
+    #[must_use]
+    pub const fn item(&self) -> Option<ItemName> {
+        match self {
+            Self::Vehicle { .. } | Self::Mission(_) => None,
+            Self::Altitude { item, .. }
+            | Self::Reference { item }
+            | Self::BelowHome { item, .. }
+            | Self::HomeFar { item, .. }
+            | Self::Open { item }
+            | Self::HalfOpen { item }
+            | Self::NoAltitude { item }
+            | Self::NoPosition { item, .. }
+            | Self::Polar { item, .. }
+            | Self::Far { item, .. }
+            | Self::Height { item, .. }
+            | Self::Vtol { item }
+            | Self::Unflyable { item, .. }
+            | Self::Unroutable { item, .. }
+            | Self::Other { item, .. } => Some(*item),
+        }
+    }
+
     /// Names only numbers of items and commands.
     #[must_use]
     pub fn without_content(&self) -> String {

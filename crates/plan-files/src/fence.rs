@@ -76,7 +76,10 @@ pub fn read_rally(text: &str) -> Plan {
 pub fn read_list(text: &str) -> Result<Plan, BadList> {
     let mut places = Vec::new();
     for (line, text) in lines(text) {
-        let values: Vec<f64> = text.split_whitespace().filter_map(number).collect();
+        // Beside decimal points a comma is a slip.
+        let has_both = text.contains('.') && text.contains(',');
+        let values = text.split_whitespace().filter_map(number);
+        let values: Vec<f64> = values.filter(|_| !has_both).collect();
         let &[latitude_deg, longitude_deg] = values.as_slice() else {
             return Err(BadList::Line {
                 line,

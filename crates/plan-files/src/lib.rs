@@ -215,6 +215,19 @@ pub fn at(place: Wgs84) -> String {
     format!("{:.6}, {:.6}", place.latitude_deg, place.longitude_deg)
 }
 
+/// What to do about a latitude and a longitude that are no position.
+fn position_advice(latitude: f64, longitude: f64, otherwise: &'static str) -> &'static str {
+    let exchanged = Wgs84 {
+        latitude_deg: longitude,
+        longitude_deg: latitude,
+    };
+    if model::geo::position(exchanged).is_ok() {
+        "latitude and longitude seem exchanged; exchange them"
+    } else {
+        otherwise
+    }
+}
+
 #[must_use]
 pub fn meters(meters: f64) -> String {
     if meters >= 10_000.0 {

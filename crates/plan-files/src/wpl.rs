@@ -24,6 +24,8 @@ const POLYGON_INSIDE: u16 = 5001;
 const POLYGON_OUTSIDE: u16 = 5002;
 const CIRCLE_INSIDE: u16 = 5003;
 const CIRCLE_OUTSIDE: u16 = 5004;
+/// ArduPilot's, wherever home is.
+const CIRCLE_OF_HOME: u16 = 5005;
 const RALLY: u16 = 5100;
 
 #[derive(Debug, PartialEq, thiserror::Error)]
@@ -59,6 +61,15 @@ pub enum BadWpl {
         what: &'static str,
         missing: &'static str,
     },
+    #[error(
+        "line {line} is a fence around home, wherever that is (command {CIRCLE_OF_HOME}), and a Geofence has fixed places; draw a circle"
+    )]
+    AroundHome { line: usize },
+    /// Home is above mean sea level, and would be flown to.
+    #[error(
+        "no line has number 0: is line {line} home? Number it 0 if it is, else put home (a waypoint with number 0 and frame {FRAME_GLOBAL}) before it"
+    )]
+    NoHome { line: usize },
     #[error("the file has no mission items after home; add some")]
     Empty,
     #[error("the file has more than {MOST_ITEMS} items; divide it")]
@@ -85,7 +96,12 @@ impl BadWpl {
             Self::Polygon { line, .. } => {
                 format!("line {line}: a polygon of the fence has fewer corners than it says; save the fence again")
             }
-            Self::Count { .. } | Self::FencePlace { .. } | Self::Empty | Self::TooMany => self.to_string(),
+            Self::Count { .. }
+            | Self::FencePlace { .. }
+            | Self::AroundHome { .. }
+            | Self::NoHome { .. }
+            | Self::Empty
+            | Self::TooMany => self.to_string(),
         }
     }
 }
@@ -134,6 +150,12 @@ pub fn read(text: &str) -> Result<Plan, BadWpl> {
             }
             Some(before) if number > before + 1 => gaps.push(line),
             _ => {}
+        }
+        if before.is_none() && number > 0 && item.command == NAV_WAYPOINT && item.frame == FRAME_GLOBAL {
+            return Err(BadWpl::NoHome { line });
+        }
+        if item.command == CIRCLE_OF_HOME {
+            return Err(BadWpl::AroundHome { line });
         }
         before = Some(number);
         let is_fence = (FENCE_RETURN..=CIRCLE_OUTSIDE).contains(&item.command);
@@ -313,8 +335,11 @@ fn item(line: usize, text: &str) -> Result<(usize, Item), BadWpl> {
         "altitude",
     ];
     let mut read = [None; 7];
+    // Beside decimal points a comma stands between thousands, or is a slip.
+    let has_points = params.iter().any(|text| text.contains('.'));
     for ((text, name), place) in params.iter().zip(NAMES).zip(&mut read) {
-        let number = text::number(text).ok_or_else(|| wrong(name, text))?;
+        let number = text::number(text).filter(|_| !(has_points && text.contains(',')));
+        let number = number.ok_or_else(|| wrong(name, text))?;
         if number.is_infinite() {
             return Err(wrong(name, text));
         }

@@ -211,3 +211,89 @@ fn an_item_that_waits_is_read_in_each_form_of_yes_and_no() {
         assert!(refused(&text(odd)).contains("item 0 of the plan is no mission item: its autoContinue is"));
     }
 }
+
+const TAKEOFF: &str = "1\t0\t3\t22\t0\t0\t0\t0\t0\t0\t20\t1\n";
+
+/// Waypoint 100 m north of home, or as much farther.
+fn row(number: usize, command: u16, north: usize) -> String {
+    format!(
+        "{number}\t0\t3\t{command}\t0\t0\t0\t0\t47.39{}\t8.545594\t30\t1\n",
+        86 + north
+    )
+}
+
+#[test]
+fn a_fence_around_home_is_refused_and_is_no_item_of_a_mission() {
+    let said = refused(&wpl("1\t0\t3\t5005\t100\t0\t0\t0\t0\t0\t0\t1\n"));
+    assert!(
+        said.contains("line 3 is a fence around home") && said.contains("draw a circle"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_home_that_is_not_number_0_is_asked_for_and_not_flown_to() {
+    let text = wpl(TAKEOFF).replace("\n1\t", "\n2\t").replace("\n0\t", "\n1\t");
+    assert!(
+        refused(&text).contains("no line has number 0: is line 2 home?"),
+        "{}",
+        refused(&text)
+    );
+}
+
+#[test]
+fn a_comma_beside_decimal_points_is_no_decimal_comma() {
+    let text = |altitude: &str| wpl(&row(1, 16, 0).replace("\t30\t", &format!("\t{altitude}\t")));
+    assert!(refused(&text("1,030")).contains("line 3: altitude is \"1,030\""));
+    assert!(plan(&text("30,5").replace('.', ",")).file.items[0].params[6] == Some(30.5));
+    let said = refused("47.397 8,545\n47.397 8.545\n47.398 8.546\n47.398 8.545\n47.397 8,545\n");
+    assert!(said.contains("line 1 is \"47.397 8,545\""), "{said}");
+}
+
+#[test]
+fn a_position_that_is_none_is_said_once() {
+    let text = wpl(&(TAKEOFF.to_owned() + "2\t0\t3\t16\t0\t0\t0\t0\t473987420\t85455940\t30\t1\n"));
+    assert_eq!(wrong(&text).len(), 1, "{:?}", wrong(&text));
+    let exchanged = wpl("1\t0\t3\t16\t0\t0\t0\t0\t151.2\t-33.8\t30\t1\n");
+    let said = wrong(&exchanged).join("\n");
+    assert!(
+        said.contains("which is no position; latitude and longitude seem exchanged"),
+        "{said}"
+    );
+}
+
+#[test]
+fn commands_without_a_counterpart_can_be_left_out() {
+    for command in [207, 208, 1001] {
+        let text = wpl(&(row(1, 16, 0) + &row(2, command, 0) + &row(3, 16, 1)));
+        let problems = wrong(&text);
+        assert!(
+            problems.len() == 1 && problems[0].contains("--leave-out"),
+            "{problems:?}"
+        );
+        assert_eq!(route::route(&plan(&text), true).unwrap().waypoints.len(), 2);
+    }
+}
+
+#[test]
+fn a_landing_on_the_way_without_a_wait_is_no_charging_stop() {
+    let way = |between: &str| {
+        let (place, landing) = (row(2, 16, 0), row(3, 21, 0));
+        let (takeoff, last) = (row(5, 22, 0), row(6, 16, 1));
+        wpl(&format!("{TAKEOFF}{place}{landing}{between}{takeoff}{last}"))
+    };
+    let left_out = route::route(&plan(&way("")), false).unwrap().left_out;
+    assert!(
+        left_out
+            .iter()
+            .any(|left| left.what == "landing on the way" && left.items == [2, 3]),
+        "{left_out:?}"
+    );
+    assert!(left_out.iter().all(|left| !left.why.contains("charge")), "{left_out:?}");
+    let delivery = wrong(&way("4\t0\t3\t211\t1\t0\t0\t0\t0\t0\t0\t1\n"));
+    assert!(delivery[0].contains("item 2 (NAV_LAND, line 5)"), "{delivery:?}");
+    assert!(
+        delivery.iter().all(|said| !said.contains("a takeoff in the air")),
+        "{delivery:?}"
+    );
+}

@@ -13,7 +13,7 @@ pub mod valid;
 
 use crate::{at, meters};
 use ::geo::{Coord, LineString, MultiPolygon, Polygon, unary_union};
-use divide::{Fitted, corners, fitted};
+use divide::{Fitted, Unfit, corners, fitted};
 use model::geo::{Frame, HIGHEST_LATITUDE, Local, REACH, offset, shifted};
 use model::units::{AltitudeAmsl, Wgs84};
 use rstar::{AABB, RTree, RTreeObject};
@@ -129,6 +129,16 @@ pub enum BadArea {
     /// Corners left after the outline was simplified as far as its purpose allows.
     #[error("{what} has {got} corners and cannot be drawn with {most}; divide it")]
     TooMany { what: String, got: usize, most: usize },
+    #[error(
+        "{what}: drawn with {most} corners its edge would move by {}, more than {} (a twentieth of its extent); draw it with fewer corners, or divide it",
+        meters(*.by), meters(*.limit)
+    )]
+    Moved {
+        what: String,
+        most: usize,
+        by: f64,
+        limit: f64,
+    },
     #[error(
         "{what}: the edges of its polygons cross one another too often to be united; unite the polygons where they were drawn"
     )]
@@ -298,11 +308,7 @@ fn one(area: &RawArea, what: &str, purpose: Purpose) -> Result<Vec<Area>, BadAre
         }
         let before = corners(&rings);
         let holes = rings.0.len().saturating_sub(1);
-        let fitted = fitted(rings, purpose, 0).map_err(|got| BadArea::TooMany {
-            what: what.clone(),
-            got,
-            most: purpose.most(),
-        })?;
+        let fitted = fitted(&rings, purpose).map_err(|unfit| unfitted(unfit, &what, purpose))?;
         let pieces = fitted.len();
         if pieces > 1 {
             notes.push(format!(
@@ -342,6 +348,14 @@ fn one(area: &RawArea, what: &str, purpose: Purpose) -> Result<Vec<Area>, BadAre
         }
     }
     Ok(areas)
+}
+
+fn unfitted(unfit: Unfit, what: &str, purpose: Purpose) -> BadArea {
+    let (what, most) = (what.to_owned(), purpose.most());
+    match unfit {
+        Unfit::Corners(got) => BadArea::TooMany { what, got, most },
+        Unfit::Moved { by, most: limit } => BadArea::Moved { what, most, by, limit },
+    }
 }
 
 /// Snaps to a grid of a millimeter, as people write degrees.

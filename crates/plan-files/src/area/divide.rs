@@ -1,13 +1,16 @@
 //! A survey in pieces. Each is simplified by itself: between two a strip may stay as wide as their edges moved.
 
-use super::valid::Rings;
+use super::valid::{Rings, area};
 use super::{GRID_M, Purpose, SMALLEST_M2, polygon_of, rings_of, simplify};
-use ::geo::{BooleanOps as _, Coord, Rect};
+use ::geo::{BooleanOps as _, ConvexHull as _, Coord, Rect};
 
 /// spec.survey.area.holes of a Mission.
 const MOST_HOLES: usize = 50;
 
 const HALVED_AT_MOST: u32 = 8;
+
+/// Part of the extent: an edge that moves farther is another one than was drawn.
+const MOST_MOVED: f64 = 0.05;
 
 pub(super) fn corners(rings: &Rings) -> usize {
     rings.0.iter().map(Vec::len).sum()
@@ -20,42 +23,58 @@ pub(super) struct Fitted {
     pub(super) moved: f64,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Unfit {
+    /// Number that is left.
+    Corners(usize),
+    /// Meters: how far the edge would move, and may.
+    Moved { by: f64, most: f64 },
+}
+
 /// Halves a survey with too many corners or holes: all of its pieces are flown. A vehicle stays inside of all
-/// inclusions, so those are not halved. Errors: the number of corners that are left.
-pub(super) fn fitted(rings: Rings, purpose: Purpose, halved: u32) -> Result<Vec<Fitted>, usize> {
-    let before = corners(&rings);
-    let halves_more = purpose == Purpose::Survey && halved < HALVED_AT_MOST;
-    let mut simpler = rings.clone();
-    let got = if halves_more && rings.0.len() > MOST_HOLES + 1 {
-        before
+/// inclusions, so those are not halved.
+pub(super) fn fitted(rings: &Rings, purpose: Purpose) -> Result<Vec<Fitted>, Unfit> {
+    let (low, high) = extent(rings);
+    let most = MOST_MOVED * (high[0] - low[0]).hypot(high[1] - low[1]);
+    halved(rings, purpose, most, 0)
+}
+
+fn halved(rings: &Rings, purpose: Purpose, most: f64, times: u32) -> Result<Vec<Fitted>, Unfit> {
+    let before = corners(rings);
+    let halves_more = purpose == Purpose::Survey && times < HALVED_AT_MOST;
+    let unfit = if halves_more && rings.0.len() > MOST_HOLES + 1 {
+        Unfit::Corners(before)
     } else {
-        match fewer(&mut simpler, purpose) {
-            Ok(moved) => {
-                let rings = simpler;
-                return Ok(vec![Fitted { rings, before, moved }]);
-            }
-            Err(got) => got,
+        match fewer(rings, purpose, most) {
+            Ok((rings, moved)) => return Ok(vec![Fitted { rings, before, moved }]),
+            Err(unfit) => unfit,
         }
     };
     if !halves_more {
-        return Err(got);
+        return Err(unfit);
     }
     let mut all = Vec::new();
-    for half in halves(&rings) {
-        all.extend(fitted(half, purpose, halved + 1)?);
+    for half in halves(rings) {
+        all.extend(halved(&half, purpose, most, times + 1)?);
     }
-    if all.is_empty() { Err(got) } else { Ok(all) }
+    if all.is_empty() { Err(unfit) } else { Ok(all) }
+}
+
+/// South-western and north-eastern corner of the box around it.
+fn extent(rings: &Rings) -> ([f64; 2], [f64; 2]) {
+    let none = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
+    rings.0.iter().flatten().fold(none, |(low, high), at| {
+        (
+            [low[0].min(at.x), low[1].min(at.y)],
+            [high[0].max(at.x), high[1].max(at.y)],
+        )
+    })
 }
 
 /// Both sides of a line through the middle of the corners, across the longer way.
 fn halves(rings: &Rings) -> Vec<Rings> {
     let all = || rings.0.iter().flatten();
-    let (low, high) = all().fold(([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]), |(low, high), at| {
-        (
-            [low[0].min(at.x), low[1].min(at.y)],
-            [high[0].max(at.x), high[1].max(at.y)],
-        )
-    });
+    let (low, high) = extent(rings);
     let is_wide = high[0] - low[0] >= high[1] - low[1];
     let mut along: Vec<f64> = all().map(|at| if is_wide { at.x } else { at.y }).collect();
     along.sort_by(f64::total_cmp);
@@ -88,11 +107,41 @@ fn halves(rings: &Rings) -> Vec<Rings> {
     parts.filter(|rings| rings.square_meters() >= SMALLEST_M2).collect()
 }
 
-fn fewer(rings: &mut Rings, purpose: Purpose) -> Result<f64, usize> {
-    let most = purpose.most();
+/// With how far the edge moved, meters.
+fn fewer(rings: &Rings, purpose: Purpose, most: f64) -> Result<(Rings, f64), Unfit> {
+    let most_corners = purpose.most();
     let holds = |counts: &[usize]| match purpose {
-        Purpose::Survey => counts.iter().sum::<usize>() <= most,
-        Purpose::Inclusion | Purpose::Exclusion => counts.iter().all(|count| *count <= most),
+        Purpose::Survey => counts.iter().sum::<usize>() <= most_corners,
+        Purpose::Inclusion | Purpose::Exclusion => counts.iter().all(|count| *count <= most_corners),
     };
-    simplify::fit(rings, purpose != Purpose::Exclusion, holds)
+    let mut simpler = rings.clone();
+    let unfit = match simplify::fit(&mut simpler, purpose != Purpose::Exclusion, holds) {
+        Ok(moved) if moved <= most => return Ok((simpler, moved)),
+        Ok(by) => Unfit::Moved { by, most },
+        Err(got) => Unfit::Corners(got),
+    };
+    if purpose != Purpose::Exclusion {
+        return Err(unfit);
+    }
+    let mut around = hull(rings);
+    if simplify::fit(&mut around, false, holds).is_err() {
+        return Err(unfit);
+    }
+    let moved = simplify::moved(rings, &around);
+    match unfit {
+        _ if moved <= most => Ok((around, moved)),
+        Unfit::Moved { by, .. } if by <= moved => Err(unfit),
+        _ => Err(Unfit::Moved { by: moved, most }),
+    }
+}
+
+/// Convex, clockwise, and without holes.
+fn hull(rings: &Rings) -> Rings {
+    let polygon = polygon_of(rings, |corner| *corner).convex_hull();
+    let mut ring = polygon.exterior().0.clone();
+    ring.pop();
+    if area(&ring) > 0.0 {
+        ring.reverse();
+    }
+    Rings(vec![ring])
 }

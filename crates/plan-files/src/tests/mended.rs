@@ -1,5 +1,6 @@
 //! Files that were read as something else than they say: fences at 0, 0, sides turned round, half of a place.
 
+use crate::parameters::{self, profile};
 use crate::recognize::{self, Contents};
 use crate::{Format, Plan, route, write};
 use serde_json::{Value, json};
@@ -296,4 +297,70 @@ fn a_landing_on_the_way_without_a_wait_is_no_charging_stop() {
         delivery.iter().all(|said| !said.contains("a takeoff in the air")),
         "{delivery:?}"
     );
+}
+
+fn values(text: &str) -> Vec<(String, String)> {
+    match recognize::read(text.as_bytes(), "file", None).unwrap().contents {
+        Contents::Parameters(file) => profile(&file, None, &[]).unwrap().values.into_iter().collect(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn parameters_are_read_as_spreadsheets_save_them() {
+    let expected =
+        [("ATC_RAT_PIT_P", "0.135"), ("WPNAV_SPEED", "500")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+    for text in [
+        "ATC_RAT_PIT_P;0,135\nWPNAV_SPEED;500\n",
+        "ATC_RAT_PIT_P;0.135;a remark\nWPNAV_SPEED;500;;\n",
+        "\"ATC_RAT_PIT_P\";\"0,135\"\n\"WPNAV_SPEED\";\"500\"\n",
+        "\"ATC_RAT_PIT_P\",\"0.135\"\n\"WPNAV_SPEED\",\"500\"\n",
+        "Name,Value\nATC_RAT_PIT_P,0.135\nWPNAV_SPEED,500\n",
+        "Command,Value,Units\nATC_RAT_PIT_P,0.135,\nWPNAV_SPEED,500,cm/s\n",
+        "ATC_RAT_PIT_P , 0.135\nWPNAV_SPEED , 500\n",
+        "ATC_RAT_PIT_P 0.135 ; a remark\nWPNAV_SPEED 500; 2 remarks\n",
+    ] {
+        assert_eq!(values(text), expected, "{text}");
+    }
+    let said = parameters::read("RTL_ALT;1500;3000\n").unwrap_err().to_string();
+    assert!(
+        said.contains("line 1 is \"RTL_ALT;1500;3000\", which has two values"),
+        "{said}"
+    );
+    let said = parameters::read("RTL_ALT 1500\nRTL_ALT;high\n")
+        .unwrap_err()
+        .to_string();
+    assert!(said.contains("line 2 is \"RTL_ALT;high\""), "{said}");
+}
+
+#[test]
+fn a_parameter_without_a_number_is_left_out_and_named() {
+    let file = parameters::read("RTL_ALT,nan\nWPNAV_SPEED,500\n").unwrap();
+    let taken = profile(&file, None, &[]).unwrap();
+    assert_eq!((taken.values.len(), taken.left_out.values().flatten().count()), (1, 1));
+    assert!(parameters::read("RTL_ALT,inf\n").is_err());
+}
+
+#[test]
+fn a_reference_is_wgs_84_in_degrees_by_each_of_its_names_only() {
+    let read = |name: &str| {
+        let ring = json!([[[8.5, 47.39], [8.501, 47.39], [8.501, 47.391], [8.5, 47.39]]]);
+        let text =
+            json!({"type": "Polygon", "coordinates": ring, "crs": {"type": "name", "properties": {"name": name}}});
+        recognize::read(text.to_string().as_bytes(), "file", None).map(|_| ())
+    };
+    for name in [
+        "CRS:84",
+        "urn:ogc:def:crs:OGC::84",
+        "urn:ogc:def:crs:OGC:1.3:CRS84",
+        "WGS 84",
+    ] {
+        assert!(read(name).is_ok(), "{name}");
+    }
+    for name in ["WGS 84/Pseudo-Mercator", "WGS 84 / UTM zone 32N", "WGS84 UTM 32"] {
+        assert!(
+            read(name).unwrap_err().to_string().contains("save it in degrees"),
+            "{name}"
+        );
+    }
 }

@@ -49,10 +49,16 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
 
 #[must_use]
 pub fn is_list(text: &str) -> bool {
-    let places =
-        |line: &str| line.split_whitespace().filter_map(number).count() == 2 && line.split_whitespace().count() == 2;
     let mut all = lines(text).peekable();
-    all.peek().is_some() && lines(text).take(5).all(|(_, line)| places(line))
+    all.peek().is_some() && lines(text).take(5).all(|(_, line)| numbers(line).is_some())
+}
+
+/// Two numbers with blanks between them, or a comma beside decimal points.
+fn numbers(line: &str) -> Option<[f64; 2]> {
+    let has_both = line.contains('.') && line.contains(',');
+    let parts = line.split(|c: char| c.is_whitespace() || (has_both && c == ','));
+    let values: Option<Vec<f64>> = parts.filter(|part| !part.is_empty()).map(number).collect();
+    values?.try_into().ok()
 }
 
 #[must_use]
@@ -76,11 +82,7 @@ pub fn read_rally(text: &str) -> Plan {
 pub fn read_list(text: &str) -> Result<Plan, BadList> {
     let mut places = Vec::new();
     for (line, text) in lines(text) {
-        // Beside decimal points a comma is a slip.
-        let has_both = text.contains('.') && text.contains(',');
-        let values = text.split_whitespace().filter_map(number);
-        let values: Vec<f64> = values.filter(|_| !has_both).collect();
-        let &[latitude_deg, longitude_deg] = values.as_slice() else {
+        let Some([latitude_deg, longitude_deg]) = numbers(text) else {
             return Err(BadList::Line {
                 line,
                 text: text.to_owned(),

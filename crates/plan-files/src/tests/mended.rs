@@ -1,8 +1,9 @@
 //! Files that were read as something else than they say: fences at 0, 0, sides turned round, half of a place.
 
 use crate::parameters::{self, profile};
-use crate::recognize::{self, Contents};
+use crate::recognize::{self, Contents, Refused};
 use crate::{Format, Plan, route, write};
+use model::rules::Outline;
 use serde_json::{Value, json};
 
 fn refused(text: &str) -> String {
@@ -247,7 +248,8 @@ fn a_comma_beside_decimal_points_is_no_decimal_comma() {
     let text = |altitude: &str| wpl(&row(1, 16, 0).replace("\t30\t", &format!("\t{altitude}\t")));
     assert!(refused(&text("1,030")).contains("line 3: altitude is \"1,030\""));
     assert!(plan(&text("30,5").replace('.', ",")).file.items[0].params[6] == Some(30.5));
-    let said = refused("47.397 8,545\n47.397 8.545\n47.398 8.546\n47.398 8.545\n47.397 8,545\n");
+    let slip = "47.397 8,545\n47.397 8.545\n47.398 8.546\n47.398 8.545\n47.397 8,545\n";
+    let said = crate::fence::read_list(slip).unwrap_err().to_string();
     assert!(said.contains("line 1 is \"47.397 8,545\""), "{said}");
 }
 
@@ -362,5 +364,47 @@ fn a_reference_is_wgs_84_in_degrees_by_each_of_its_names_only() {
             read(name).unwrap_err().to_string().contains("save it in degrees"),
             "{name}"
         );
+    }
+}
+
+#[test]
+fn a_list_of_places_with_commas_is_a_fence() {
+    for list in [
+        "47.397,8.545\n47.398,8.545\n47.398,8.546\n47.397,8.545\n",
+        "47.397, 8.545\n47.398, 8.545\n47.398, 8.546\n47.397, 8.545\n",
+        "47,397 8,545\n47,398 8,545\n47,398 8,546\n47,397 8,545\n",
+    ] {
+        let shapes = plan(list).fence.shapes;
+        assert!(
+            matches!(&shapes[0].outline, Outline::Polygon(corners) if corners.len() == 3 && corners[0].latitude_deg == 47.397),
+            "{list}"
+        );
+    }
+}
+
+#[test]
+fn a_file_without_end_and_an_empty_show_are_named() {
+    let long = Refused::TooLong(recognize::LONGEST_AREAS + 1, recognize::LONGEST_AREAS);
+    assert_eq!(long.to_string(), "the file has more than 32 MiB; divide it");
+    let empty = [&b"PK\x05\x06"[..], &[0; 18]].concat();
+    let error = recognize::read(&empty, "a.skyc", None).unwrap_err();
+    assert!(matches!(error, Refused::Skybrush), "{error}");
+}
+
+#[test]
+fn a_shapefile_in_grads_or_from_paris_is_refused() {
+    let bytes = super::forms::shapefile(&[super::forms::clockwise(0.0, 0.0, 100.0)]);
+    let read = |meridian: &str, unit: &str| {
+        let datum = "DATUM[\"D_WGS_1984\",SPHEROID[\"WGS_1984\",6378137.0,298.257223563]]";
+        let text = format!("GEOGCS[\"GCS_WGS_1984\",{datum},PRIMEM[{meridian}],UNIT[{unit}]]");
+        recognize::read(&bytes, "field.shp", Some(&text)).map(|_| ())
+    };
+    let (greenwich, degree) = ("\"Greenwich\",0.0", "\"Degree\",0.0174532925199433");
+    assert!(read(greenwich, degree).is_ok());
+    for odd in [
+        read("\"Paris\",2.337229", degree),
+        read(greenwich, "\"Grad\",0.015707963"),
+    ] {
+        assert!(odd.unwrap_err().to_string().contains("save it in degrees (WGS 84"));
     }
 }

@@ -102,7 +102,8 @@ impl Area {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BadArea {
     #[error(
-        "{what}: corner {corner} is at latitude {latitude}, longitude {longitude}, which is no position; save the file in degrees (WGS 84, EPSG:4326)"
+        "{what}: corner {corner} is at latitude {latitude}, longitude {longitude}, which is no position; {}",
+        crate::position_advice(*.latitude, *.longitude, "save the file in degrees (WGS 84, EPSG:4326)")
     )]
     NoPosition {
         what: String,
@@ -297,7 +298,7 @@ fn one(area: &RawArea, what: &str, purpose: Purpose) -> Result<Vec<Area>, BadAre
         }
         let before = corners(&rings);
         let holes = rings.0.len().saturating_sub(1);
-        let fitted = fitted(rings, purpose, 0).map_err(|got| BadArea::TooMany {
+        let fitted = fitted(&rings, purpose).map_err(|got| BadArea::TooMany {
             what: what.clone(),
             got,
             most: purpose.most(),
@@ -308,7 +309,16 @@ fn one(area: &RawArea, what: &str, purpose: Purpose) -> Result<Vec<Area>, BadAre
                 "{what}: it was divided into {pieces} areas, as {before} corners and {holes} holes are too many for one"
             ));
         }
-        for (number, Fitted { rings, before, moved }) in fitted.into_iter().enumerate() {
+        for (
+            number,
+            Fitted {
+                rings,
+                before,
+                moved,
+                is_far,
+            },
+        ) in fitted.into_iter().enumerate()
+        {
             let what = if pieces > 1 {
                 format!("{what}, piece {}", number + 1)
             } else {
@@ -320,8 +330,13 @@ fn one(area: &RawArea, what: &str, purpose: Purpose) -> Result<Vec<Area>, BadAre
                     Purpose::Survey | Purpose::Inclusion => "inward",
                     Purpose::Exclusion => "outward",
                 };
+                let far = if is_far {
+                    ", more than a twentieth of its extent: look at it on a map, and draw it with fewer corners or divide it if that is too far"
+                } else {
+                    ""
+                };
                 notes.push(format!(
-                    "{what}: {before} corners were simplified to {after}; its edge moved {way} by up to {}",
+                    "{what}: {before} corners were simplified to {after}; its edge moved {way} by up to {}{far}",
                     meters(moved)
                 ));
             }

@@ -56,9 +56,11 @@ pub enum Problem {
     /// Autopilots take 0, 0 or none for the place where the vehicle is.
     #[error("{item} has no place (latitude and longitude are open); give it a place, or remove it")]
     Open { item: ItemName },
+    #[error("{item} has a latitude or a longitude, and not both; give it a place, or leave both open")]
+    HalfOpen { item: ItemName },
     #[error("{item} has no altitude; give meters above home")]
     NoAltitude { item: ItemName },
-    #[error("{item} is at latitude {latitude}, longitude {longitude}, which is no position; correct it")]
+    #[error("{item} is at latitude {latitude}, longitude {longitude}, which is no position; {}", crate::position_advice(*.latitude, *.longitude, "correct it"))]
     NoPosition {
         item: ItemName,
         latitude: f64,
@@ -105,6 +107,7 @@ impl Problem {
             | Self::BelowHome { item, .. }
             | Self::HomeFar { item, .. }
             | Self::Open { item }
+            | Self::HalfOpen { item }
             | Self::NoAltitude { item }
             | Self::NoPosition { item, .. }
             | Self::Polar { item, .. }
@@ -171,6 +174,7 @@ impl Problem {
             Self::Mission(_) => "the mission cannot be flown; look at it with `skein import`".to_owned(),
             Self::Reference { .. }
             | Self::Open { .. }
+            | Self::HalfOpen { .. }
             | Self::NoAltitude { .. }
             | Self::Vtol { .. }
             | Self::Unflyable { .. }
@@ -211,6 +215,10 @@ pub fn contradictions(plan: &Plan) -> Vec<Problem> {
         if origin.shows_other_reference && is_flown_to(item.command) {
             let item = plan.item(number);
             found.push(Problem::Reference { item });
+        }
+        if is_flown_to(item.command) && is_half_open(item) {
+            let item = plan.item(number);
+            found.push(Problem::HalfOpen { item });
         }
         below.extend(below_home(plan, number, item));
     }
@@ -256,7 +264,7 @@ fn of_kind(kind: &[&Problem]) -> Option<String> {
 #[must_use]
 pub fn home_far(plan: &Plan) -> Option<Problem> {
     let (home, _) = plan.file.home?;
-    let is_first = |item: &Item| is_flown_to(item.command) && !is_open(item);
+    let is_first = |item: &Item| is_flown_to(item.command) && is_placed(item);
     let number = plan.file.items.iter().position(is_first)?;
     let (place, _) = plan.file.items.get(number)?.place()?.ok()?;
     let (east, north) = offset(home, place);
@@ -394,8 +402,17 @@ pub fn outside_fence(plan: &Plan) -> Option<String> {
 pub fn is_open(item: &Item) -> bool {
     let [.., latitude, longitude, _] = item.params;
     latitude.unwrap_or_default() == 0.0 && longitude.unwrap_or_default() == 0.0
-        || latitude.is_none()
-        || longitude.is_none()
+}
+
+/// Whether only one of latitude and longitude is given.
+fn is_half_open(item: &Item) -> bool {
+    let [.., latitude, longitude, _] = item.params;
+    !is_open(item) && (latitude.is_none() || longitude.is_none())
+}
+
+/// Whether latitude and longitude are both given.
+pub(crate) fn is_placed(item: &Item) -> bool {
+    !is_open(item) && !is_half_open(item)
 }
 
 #[must_use]
@@ -403,7 +420,7 @@ pub fn places(plan: &Plan) -> Vec<Problem> {
     let mut found = Vec::new();
     let mut first: Option<Wgs84> = None;
     for (number, item) in plan.file.items.iter().enumerate() {
-        if !is_flown_to(item.command) || is_open(item) {
+        if !is_flown_to(item.command) || !is_placed(item) {
             continue;
         }
         let name = plan.item(number);

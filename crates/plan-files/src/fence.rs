@@ -36,6 +36,10 @@ pub enum BadList {
         "the list of places is no closed fence: after the first line, the place to return to, come the corners, and the last repeats the first of them; save the fence again"
     )]
     Open,
+    #[error(
+        "a corner of the fence has no place (latitude and longitude are no numbers, or both 0); save the fence again"
+    )]
+    NoPlace,
 }
 
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
@@ -45,10 +49,16 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
 
 #[must_use]
 pub fn is_list(text: &str) -> bool {
-    let places =
-        |line: &str| line.split_whitespace().filter_map(number).count() == 2 && line.split_whitespace().count() == 2;
     let mut all = lines(text).peekable();
-    all.peek().is_some() && lines(text).take(5).all(|(_, line)| places(line))
+    all.peek().is_some() && lines(text).take(5).all(|(_, line)| numbers(line).is_some())
+}
+
+/// Two numbers with blanks between them, or a comma beside decimal points.
+fn numbers(line: &str) -> Option<[f64; 2]> {
+    let has_both = line.contains('.') && line.contains(',');
+    let parts = line.split(|c: char| c.is_whitespace() || (has_both && c == ','));
+    let values: Option<Vec<f64>> = parts.filter(|part| !part.is_empty()).map(number).collect();
+    values?.try_into().ok()
 }
 
 #[must_use]
@@ -72,8 +82,7 @@ pub fn read_rally(text: &str) -> Plan {
 pub fn read_list(text: &str) -> Result<Plan, BadList> {
     let mut places = Vec::new();
     for (line, text) in lines(text) {
-        let values: Vec<f64> = text.split_whitespace().filter_map(number).collect();
-        let &[latitude_deg, longitude_deg] = values.as_slice() else {
+        let Some([latitude_deg, longitude_deg]) = numbers(text) else {
             return Err(BadList::Line {
                 line,
                 text: text.to_owned(),
@@ -93,6 +102,16 @@ pub fn read_list(text: &str) -> Result<Plan, BadList> {
         return Err(BadList::Open);
     };
     let corners = corners.unwrap_or_default().to_vec();
+    let is_open = |at: &Wgs84| {
+        let Wgs84 {
+            latitude_deg,
+            longitude_deg,
+        } = *at;
+        !(latitude_deg.is_finite() && longitude_deg.is_finite()) || (latitude_deg == 0.0 && longitude_deg == 0.0)
+    };
+    if corners.iter().any(is_open) {
+        return Err(BadList::NoPlace);
+    }
     let mut plan = Plan {
         fence: FenceFile {
             shapes: vec![FenceShape::inside(Outline::Polygon(corners))],

@@ -205,20 +205,29 @@ pub fn write(file: &PlanFile, format: Format) -> String {
     }
 }
 
-/// The file's home, else the first place of the mission, at sea level.
-fn home(file: &PlanFile) -> (Wgs84, AltitudeAmsl) {
-    let first = file.items.iter().find_map(|item| item.place()?.ok());
-    let nowhere = Wgs84 {
-        latitude_deg: 0.0,
-        longitude_deg: 0.0,
-    };
-    file.home
-        .unwrap_or((first.map_or(nowhere, |(at, _)| at), AltitudeAmsl(0.0)))
+/// The file's home, else the first place of the mission, at sea level. `None` where all places are open.
+fn home(file: &PlanFile) -> Option<(Wgs84, AltitudeAmsl)> {
+    let mut given = file.items.iter().filter(|item| check::is_placed(item));
+    let first = given.find_map(|item| item.place()?.ok());
+    file.home.or_else(|| Some((first?.0, AltitudeAmsl(0.0))))
 }
 
 #[must_use]
 pub fn at(place: Wgs84) -> String {
     format!("{:.6}, {:.6}", place.latitude_deg, place.longitude_deg)
+}
+
+/// What to do about a latitude and a longitude that are no position.
+fn position_advice(latitude: f64, longitude: f64, otherwise: &'static str) -> &'static str {
+    let exchanged = Wgs84 {
+        latitude_deg: longitude,
+        longitude_deg: latitude,
+    };
+    if model::geo::position(exchanged).is_ok() {
+        "latitude and longitude seem exchanged; exchange them"
+    } else {
+        otherwise
+    }
 }
 
 #[must_use]

@@ -16,6 +16,8 @@ const LONGEST_NAME: usize = 16;
 
 const TOO_LONG: &str = "its name has more than 16 characters, and no autopilot can be asked for it";
 
+const NO_NUMBER: &str = "its value is no number (nan)";
+
 const OF_OTHERS: &str =
     "it is of another part than the autopilot, such as a camera (Component-Id), and a profile is for the autopilot";
 
@@ -32,6 +34,7 @@ pub struct ParameterFile {
     pub too_long: Vec<String>,
     /// Of a camera or another part of the vehicle.
     pub of_others: Vec<String>,
+    pub not_numbers: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -74,12 +77,42 @@ pub fn is_one(text: &str) -> bool {
         && lines.all(|(_, line)| line.starts_with("@include") || pair(line).is_some_and(|(name, _)| is_name(name)))
 }
 
+/// Without remarks, and without the names of columns in the first row of a table.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = text.lines().enumerate().map(|(index, line)| {
-        let line = line.split(['#', ';']).next().unwrap_or_default();
-        (index + 1, line.trim())
+        let line = line.split('#').next().unwrap_or_default().trim();
+        let kept = match line.split_once(';') {
+            Some(_) if by_semicolon(line).is_some() => line,
+            Some((kept, _)) => kept.trim(),
+            None => line,
+        };
+        (index + 1, kept)
     });
-    lines.filter(|(_, line)| !line.is_empty())
+    let mut is_first = true;
+    lines.filter(move |(_, line)| {
+        let is_first = !line.is_empty() && std::mem::replace(&mut is_first, false);
+        !line.is_empty() && !(is_first && names_columns(line))
+    })
+}
+
+fn names_columns(line: &str) -> bool {
+    let mut columns = line
+        .split([',', ';', '\t'])
+        .map(|column| unquoted(column).to_ascii_lowercase());
+    let is_name = |column: String| ["name", "param", "parameter", "command"].contains(&column.as_str());
+    columns.next().is_some_and(is_name) && columns.next().is_some_and(|column| column == "value")
+}
+
+/// Spreadsheets put values in quotes.
+fn unquoted(text: &str) -> &str {
+    text.trim().trim_matches('"')
+}
+
+/// `NAME;1500`, as spreadsheets write it where the comma is decimal; in other files a remark follows a semicolon.
+fn by_semicolon(line: &str) -> Option<(&str, f64)> {
+    let mut columns = line.split(';').map(unquoted);
+    let name = columns.next().filter(|name| is_name(name))?;
+    Some((name, number(columns.next()?)?))
 }
 
 fn pair(line: &str) -> Option<(&str, f64)> {
@@ -89,18 +122,26 @@ fn pair(line: &str) -> Option<(&str, f64)> {
     {
         return Some((name, number(value)?));
     }
+    if let Some(pair) = by_semicolon(line) {
+        return Some(pair);
+    }
     let (name, rest) = line.split_once(|c: char| c == ',' || c == '=' || c.is_whitespace())?;
     let rest = rest.trim_start_matches(|c: char| c == '=' || c.is_whitespace());
+    // `NAME , 1500`.
+    let is_apart = line
+        .strip_prefix(name)
+        .is_some_and(|rest| rest.starts_with(char::is_whitespace));
+    let rest = rest.strip_prefix(',').filter(|_| is_apart).unwrap_or(rest).trim_start();
     // A comma after a blank belongs to a number, and a remark may follow a value.
-    let value = rest.split_whitespace().next()?;
+    let value = unquoted(rest.split_whitespace().next()?);
     let hexadecimal = |text: &str| {
         let digits = text.strip_prefix("0x").or(text.strip_prefix("0X"))?;
         u32::from_str_radix(digits, 16).ok().map(f64::from)
     };
     let value = number(value)
         .or_else(|| hexadecimal(value))
-        .or_else(|| number(value.split(',').next()?))?;
-    Some((name, value))
+        .or_else(|| number(unquoted(value.split(',').next()?)))?;
+    Some((unquoted(name), value))
 }
 
 fn has_columns(columns: &[&str]) -> bool {
@@ -130,10 +171,13 @@ fn of_autopilot(text: &str) -> Option<u32> {
 fn has_two_values(line: &str) -> bool {
     let by_comma: Vec<&str> = line.split(',').map(str::trim).collect();
     let by_blank: Vec<&str> = line.split_whitespace().collect();
-    [by_comma, by_blank].iter().any(|columns| match columns.as_slice() {
-        [name, one, other, ..] => is_name(name) && number(one).is_some() && number(other).is_some(),
-        _ => false,
-    })
+    let by_semicolon: Vec<&str> = line.split(';').map(str::trim).collect();
+    [by_comma, by_blank, by_semicolon]
+        .iter()
+        .any(|columns| match columns.as_slice() {
+            [name, one, other, ..] => is_name(name) && number(one).is_some() && number(other).is_some(),
+            _ => false,
+        })
 }
 
 fn is_name(name: &str) -> bool {
@@ -154,10 +198,12 @@ pub fn read(text: &str) -> Result<ParameterFile, BadParameters> {
         }
     }
     let autopilot = of_autopilot(text);
+    let whole_lines: Vec<&str> = text.lines().collect();
     for (line, text) in lines(text) {
+        let whole = whole_lines.get(line - 1).copied().unwrap_or(text).trim();
         let wrong = || BadParameters::Line {
             line,
-            text: text.chars().take(60).collect(),
+            text: whole.chars().take(60).collect(),
         };
         if text.starts_with("@include") {
             let text = text.to_owned();
@@ -167,11 +213,15 @@ pub fn read(text: &str) -> Result<ParameterFile, BadParameters> {
         let text = text.split(" @").next().unwrap_or(text).trim();
         file.has_columns |= has_columns(&text.split_whitespace().collect::<Vec<_>>());
         let (name, value) = pair(text).filter(|(name, _)| is_name(name)).ok_or_else(wrong)?;
-        if !value.is_finite() {
+        if value.is_nan() {
+            file.not_numbers.push(name.to_owned());
+            continue;
+        }
+        if value.is_infinite() {
             return Err(wrong());
         }
         if has_two_values(text) {
-            let text = text.chars().take(60).collect();
+            let text = whole.chars().take(60).collect();
             return Err(BadParameters::TwoValues { line, text });
         }
         if component(text).is_some_and(|component| Some(component) != autopilot) {
@@ -442,6 +492,9 @@ pub fn profile(file: &ParameterFile, autopilot: Option<Autopilot>, only: &[Strin
     };
     if !file.too_long.is_empty() {
         profile.left_out.insert(TOO_LONG, file.too_long.clone());
+    }
+    if !file.not_numbers.is_empty() {
+        profile.left_out.insert(NO_NUMBER, file.not_numbers.clone());
     }
     if !file.of_others.is_empty() {
         profile.left_out.insert(OF_OTHERS, file.of_others.clone());

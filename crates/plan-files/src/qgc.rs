@@ -20,6 +20,15 @@ pub enum BadPlan {
         "the {part} of the plan has version {got}, and {known} is known; save it with a version of QGroundControl that writes that"
     )]
     Version { part: &'static str, got: i64, known: i64 },
+    #[error("the {part} of the plan has no version that is a number; save it again with QGroundControl")]
+    NoVersion { part: &'static str },
+    #[error("the plan's {what} is not as QGroundControl writes it; save it again with QGroundControl")]
+    Kind { what: &'static str },
+    /// What it forbids is not known.
+    #[error(
+        "the plan's geofence has {0:?}, which Skein does not know; draw it as polygons and circles, and save it with a current QGroundControl"
+    )]
+    FencePart(String),
     #[error("the plan has no mission items; add some")]
     Empty,
     #[error("the plan has more than {MOST_ITEMS} items; divide it")]
@@ -61,7 +70,12 @@ impl BadPlan {
             Self::Item { number, .. } => {
                 format!("item {number} of the plan is no mission item; save it again with QGroundControl")
             }
-            Self::Empty | Self::TooMany | Self::Fence { .. } => self.to_string(),
+            Self::FencePart(_) => "the plan's geofence has a part that Skein does not know; draw it as polygons and circles, and save it with a \
+                                   current QGroundControl"
+                .to_owned(),
+            Self::NoVersion { .. } | Self::Kind { .. } | Self::Empty | Self::TooMany | Self::Fence { .. } => {
+                self.to_string()
+            }
         }
     }
 }
@@ -88,11 +102,13 @@ pub fn read(text: &str) -> Result<Plan, BadPlan> {
             } else if json.get("geoFence").is_none() && json.get("rallyPoints").is_none() {
                 return Err(BadPlan::Empty);
             }
-            plan.fence = json.get("geoFence").map(fence).transpose()?.unwrap_or_default();
+            if let Some(found) = json.get("geoFence").filter(|fence| !fence.is_null()) {
+                read_fence(found, &mut plan)?;
+            }
             plan.rally = json.get("rallyPoints").map_or(0, rally);
         }
         Some("Mission") => read_mission(&json, &mut plan)?,
-        Some("GeoFence") => plan.fence = fence(&json)?,
+        Some("GeoFence") => read_fence(&json, &mut plan)?,
         Some("RallyPoints") => plan.rally = rally(&json),
         // A `.mission` of 2016 and before names no type.
         None if json.get("items").is_some() && json.get("plannedHomePosition").is_some() => {
@@ -121,7 +137,7 @@ pub fn read_without_mission(text: &str) -> Result<Plan, BadPlan> {
 }
 
 fn known(part: &'static str, version: Option<&Value>, known: &[i64]) -> Result<(), BadPlan> {
-    let got = version.and_then(Value::as_i64).unwrap_or_default();
+    let got = version.and_then(Value::as_i64).ok_or(BadPlan::NoVersion { part })?;
     match known.first() {
         Some(&newest) if !known.contains(&got) => Err(BadPlan::Version {
             part,
@@ -134,10 +150,7 @@ fn known(part: &'static str, version: Option<&Value>, known: &[i64]) -> Result<(
 
 fn read_mission(mission: &Value, plan: &mut Plan) -> Result<(), BadPlan> {
     plan.vehicle_type = mission.get("vehicleType").and_then(Value::as_i64);
-    let items = mission
-        .get("items")
-        .and_then(Value::as_array)
-        .map_or(&[][..], Vec::as_slice);
+    let items = list(mission, "items", "list of items")?;
     if let Some(pattern) = mission
         .get("complexItems")
         .and_then(Value::as_array)
@@ -174,6 +187,11 @@ fn place(list: &Value) -> Option<Wgs84> {
         latitude_deg: list.get(0)?.as_f64()?,
         longitude_deg: list.get(1)?.as_f64()?,
     })
+}
+
+/// Place of a fence: 0, 0 was never set.
+fn fenced(list: &Value) -> Option<Wgs84> {
+    place(list).filter(|at| at.latitude_deg != 0.0 || at.longitude_deg != 0.0)
 }
 
 /// Meaning of `AltitudeMode`.
@@ -262,17 +280,20 @@ fn push(number: usize, item: &Value, modes: Modes, plan: &mut Plan) -> Result<()
     plan.file.items.push(read);
     plan.items.push(Origin {
         place: id.map_or(Place::Unknown, Place::JumpId),
-        shown_altitude: shown_altitude(item),
+        shown_altitude: shown_altitude(item, modes),
         shows_other_reference: modes.contradict(item, read.frame),
     });
     Ok(())
 }
 
-/// Altitude that QGroundControl shows; from AltitudeMode 3 on (above terrain) the one above mean sea level is flown.
-fn shown_altitude(item: &Value) -> Option<f64> {
-    match item.get("AltitudeMode").and_then(Value::as_i64) {
-        Some(3) => item.get("AMSLAltAboveTerrain")?.as_f64(),
-        _ => item.get("Altitude")?.as_f64(),
+/// Altitude that QGroundControl shows; one above terrain is flown above mean sea level.
+fn shown_altitude(item: &Value, modes: Modes) -> Option<f64> {
+    let above_sea = item.get("AMSLAltAboveTerrain").and_then(Value::as_f64);
+    let shown = item.get("Altitude").and_then(Value::as_f64);
+    match (item.get("AltitudeMode").and_then(Value::as_i64), modes) {
+        (Some(3), _) => above_sea,
+        (Some(2), Modes::Early) => above_sea.or(shown),
+        _ => shown,
     }
 }
 
@@ -295,8 +316,21 @@ fn simple(item: &Value) -> Result<Item, String> {
         command,
         frame,
         params: params(item)?,
-        goes_on: item.get("autoContinue").and_then(Value::as_bool).unwrap_or(true),
+        goes_on: goes_on(item)?,
     })
+}
+
+/// Early versions write numbers, and leave it out where the mission goes on.
+fn goes_on(item: &Value) -> Result<bool, String> {
+    match item.get("autoContinue") {
+        None | Some(Value::Null) => Ok(true),
+        Some(Value::Bool(goes_on)) => Ok(*goes_on),
+        Some(value) => match value.as_f64() {
+            Some(1.0) => Ok(true),
+            Some(0.0) => Ok(false),
+            _ => Err(format!("its autoContinue is {value}")),
+        },
+    }
 }
 
 /// Seven numbers; or, as until 2018, four and a coordinate.
@@ -325,38 +359,98 @@ fn params(item: &Value) -> Result<[Option<f64>; 7], String> {
     <[Option<f64>; 7]>::try_from(read).map_err(|_| format!("it has {count} params, not 7"))
 }
 
+/// Empty where it is missing or null.
+fn list<'a>(of: &'a Value, name: &str, what: &'static str) -> Result<&'a [Value], BadPlan> {
+    match of.get(name) {
+        None | Some(Value::Null) => Ok(&[]),
+        Some(Value::Array(list)) => Ok(list),
+        Some(_) => Err(BadPlan::Kind { what }),
+    }
+}
+
+const OF_FENCE: [&str; 8] = [
+    "breachReturn",
+    "circles",
+    "fileType",
+    "groundStation",
+    "parameters",
+    "polygon",
+    "polygons",
+    "version",
+];
+
+fn read_fence(found: &Value, plan: &mut Plan) -> Result<(), BadPlan> {
+    let fields = found.as_object().ok_or(BadPlan::Kind { what: "geofence" })?;
+    let is_empty = |value: &Value| match value {
+        Value::Array(list) => list.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        _ => true,
+    };
+    // The first version may name none.
+    if found.get("version").is_some_and(|version| !version.is_null()) {
+        known("geofence", found.get("version"), &[2, 1])?;
+    }
+    if let Some((unknown, _)) = fields
+        .iter()
+        .find(|(name, value)| !OF_FENCE.contains(&name.as_str()) && !is_empty(value))
+    {
+        return Err(BadPlan::FencePart(unknown.clone()));
+    }
+    plan.fence = fence(found)?;
+    let parameters = list(found, "parameters", "list of the fence's parameters")?;
+    if !parameters.is_empty() {
+        let name = |one: &Value| {
+            one.get("name")
+                .and_then(Value::as_str)
+                .unwrap_or("one without a name")
+                .to_owned()
+        };
+        let names: Vec<String> = parameters.iter().map(name).collect();
+        plan.notes.push(format!(
+            "left out: parameters of the autopilot's own fence ({}): set them with a ParameterProfile, or draw what they forbid as a Geofence",
+            names.join(", ")
+        ));
+    }
+    Ok(())
+}
+
 fn fence(fence: &Value) -> Result<FenceFile, BadPlan> {
-    let list = |name: &str| fence.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let mut file = FenceFile::default();
     // Version 1 has one polygon, inside which the vehicle stays.
-    if !list("polygon").is_empty() {
-        let corners = corners(list("polygon"), 1)?;
-        file.shapes.push(FenceShape::inside(Outline::Polygon(corners)));
+    let only = list(fence, "polygon", "fence polygon")?;
+    if !only.is_empty() {
+        file.shapes
+            .push(FenceShape::inside(Outline::Polygon(corners(only, 1)?)));
     }
-    for (index, polygon) in list("polygons").iter().enumerate() {
+    let polygons = list(fence, "polygons", "list of fence polygons")?;
+    for (index, polygon) in polygons.iter().enumerate() {
         let points = polygon
             .get("polygon")
             .and_then(Value::as_array)
             .map_or(&[][..], Vec::as_slice);
         file.shapes.push(FenceShape {
-            side: side(polygon),
+            side: side(polygon, "polygon", index + 1)?,
             outline: Outline::Polygon(corners(points, index + 1)?),
         });
     }
-    for (index, circle) in list("circles").iter().enumerate() {
+    let circles = list(fence, "circles", "list of fence circles")?;
+    for (index, circle) in circles.iter().enumerate() {
         let wrong = |why| BadPlan::Fence {
             what: "circle",
             number: index + 1,
             why,
         };
         let inner = circle.get("circle").unwrap_or(circle);
-        let center = inner.get("center").and_then(place).ok_or(wrong("it has no center"))?;
+        let center = inner
+            .get("center")
+            .and_then(fenced)
+            .ok_or(wrong("it has no center (latitude and longitude are open or 0)"))?;
         let radius = inner
             .get("radius")
             .and_then(Value::as_f64)
             .ok_or(wrong("it has no radius"))?;
         file.shapes.push(FenceShape {
-            side: side(circle),
+            side: side(circle, "circle", index + 1)?,
             outline: Outline::Circle {
                 center,
                 radius: Meters(radius),
@@ -369,11 +463,16 @@ fn fence(fence: &Value) -> Result<FenceFile, BadPlan> {
     Ok(file)
 }
 
-fn side(shape: &Value) -> Side {
-    if shape.get("inclusion").and_then(Value::as_bool).unwrap_or(true) {
-        Side::Inside
-    } else {
-        Side::Outside
+/// QGroundControl requires it, too: without it a place to stay out of would be one to stay in.
+fn side(shape: &Value, what: &'static str, number: usize) -> Result<Side, BadPlan> {
+    match shape.get("inclusion") {
+        Some(Value::Bool(true)) => Ok(Side::Inside),
+        Some(Value::Bool(false)) => Ok(Side::Outside),
+        _ => Err(BadPlan::Fence {
+            what,
+            number,
+            why: "its \"inclusion\" is neither true nor false",
+        }),
     }
 }
 
@@ -381,9 +480,9 @@ fn corners(points: &[Value], number: usize) -> Result<Vec<Wgs84>, BadPlan> {
     let wrong = BadPlan::Fence {
         what: "polygon",
         number,
-        why: "a corner is no place",
+        why: "a corner is no place (latitude or longitude is open, or both are 0)",
     };
-    points.iter().map(place).collect::<Option<_>>().ok_or(wrong)
+    points.iter().map(fenced).collect::<Option<_>>().ok_or(wrong)
 }
 
 fn rally(rally: &Value) -> usize {
@@ -392,7 +491,7 @@ fn rally(rally: &Value) -> usize {
 
 #[must_use]
 pub fn write(file: &PlanFile) -> String {
-    let (at, altitude) = home(file);
+    let home = home(file).map(|(at, altitude)| [at.latitude_deg, at.longitude_deg, altitude.0]);
     let items: Vec<Value> = file
         .items
         .iter()
@@ -410,7 +509,7 @@ pub fn write(file: &PlanFile) -> String {
             "globalPlanAltitudeMode": 1,
             "hoverSpeed": 5,
             "items": items,
-            "plannedHomePosition": [at.latitude_deg, at.longitude_deg, altitude.0],
+            "plannedHomePosition": home,
             // MAV_TYPE_QUADROTOR.
             "vehicleType": 2,
             "version": 2,

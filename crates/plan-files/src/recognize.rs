@@ -39,7 +39,7 @@ pub struct Recognized {
 pub enum Refused {
     #[error("the file is empty; give a plan, waypoints, a fence, parameters or an area")]
     Empty,
-    #[error("the file has {0} bytes, more than {most} of this kind; divide it", most = .1)]
+    #[error("the file has {}; divide it", length(*.0, *.1))]
     TooLong(usize, usize),
     #[error(
         "the file is a Skybrush show (.skyc), and Skein flies no shows; fly it with Skybrush, or draw the places as a formation (docs/concepts/formation.md)"
@@ -92,6 +92,15 @@ pub enum Refused {
     Json(#[source] serde_json::Error),
 }
 
+/// Of a longer file no more than one byte is read.
+fn length(bytes: usize, most: usize) -> String {
+    if bytes > LONGEST_AREAS {
+        format!("more than {} MiB", LONGEST_AREAS / 1024 / 1024)
+    } else {
+        format!("{bytes} bytes, more than {most} of this kind")
+    }
+}
+
 /// The `.shp` among `given` to which the file at `path` belongs, by their names: the two are one Shapefile.
 #[must_use]
 pub fn shapefile_of<'a>(path: &Path, given: &'a [PathBuf]) -> Option<&'a Path> {
@@ -125,9 +134,10 @@ pub fn read(bytes: &[u8], name: &str, projection: Option<&str>) -> Result<Recogn
     if archive::is_one(bytes) {
         return zipped::read(bytes, name);
     }
+    let is_show = name.to_ascii_lowercase().ends_with(".skyc");
     // The end of an archive, and nothing before it.
     if bytes.starts_with(b"PK\x05\x06") {
-        return Err(Refused::Empty);
+        return Err(if is_show { Refused::Skybrush } else { Refused::Empty });
     }
     if let Some(refused) = binary(bytes) {
         return Err(refused);
@@ -139,7 +149,7 @@ pub fn read(bytes: &[u8], name: &str, projection: Option<&str>) -> Result<Recogn
     if text.trim().is_empty() {
         return Err(Refused::Empty);
     }
-    if name.to_ascii_lowercase().ends_with(".skyc") {
+    if is_show {
         return Err(Refused::Skybrush);
     }
     if text.trim_start().starts_with("version https://git-lfs.github.com/") {

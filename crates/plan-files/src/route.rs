@@ -25,6 +25,7 @@ pub struct Routed {
 const TAKEOFF: &str = "Skein takes vehicles off itself";
 const LANDING: &str = "Skein brings vehicles home itself, to where they took off";
 const STOP: &str = "a landing, a wait and a takeoff, as to charge: with Skein another vehicle takes over when a battery gets low (a relief), and the way goes on";
+const LANDING_ON_WAY: &str = "a landing and a takeoff: with Skein the way goes on without them; if the vehicle has to land there, make a Mission of each part";
 const WAIT: &str = "a wait before takeoff: a Mission begins when it is applied and a vehicle is ready";
 const SETTING: &str =
     "it sets up a camera only, and not every autopilot has it in a mission; set up the camera before the flight";
@@ -56,7 +57,13 @@ enum Taken {
 /// Drops items that a route does not have if `leave_out`, each named; else refuses them.
 pub fn route(plan: &Plan, leave_out: bool) -> Result<Routed, Refusal> {
     let mut problems = check::contradictions(plan);
-    problems.extend(check::places(plan));
+    let misplaced = check::places(plan);
+    let is_misplaced = |number: usize| {
+        misplaced
+            .iter()
+            .any(|problem| problem.item() == Some(plan.item(number)))
+    };
+    problems.extend(misplaced.iter().cloned());
     let mut walk = Walk {
         plan,
         leave_out,
@@ -65,6 +72,7 @@ pub fn route(plan: &Plan, leave_out: bool) -> Result<Routed, Refusal> {
         before: None,
         waiting_trigger: None,
         series: false,
+        landed: false,
         notes: Vec::new(),
     };
     let mut kept: Vec<(usize, Item)> = Vec::new();
@@ -106,7 +114,8 @@ pub fn route(plan: &Plan, leave_out: bool) -> Result<Routed, Refusal> {
         .filter(|(_, item)| check_place(item))
         .map(|(number, _)| *number)
         .collect();
-    let name = |waypoint: usize| plan.item(numbers.get(waypoint).copied().unwrap_or_default());
+    let number_of = |waypoint: usize| numbers.get(waypoint).copied().unwrap_or_default();
+    let name = |waypoint: usize| plan.item(number_of(waypoint));
     for (waypoint, of) in routed.waypoints.iter().enumerate() {
         problems.extend(check::height(name(waypoint), of.altitude));
     }
@@ -114,6 +123,7 @@ pub fn route(plan: &Plan, leave_out: bool) -> Result<Routed, Refusal> {
     match Route::new(routed.waypoints.clone()) {
         Err(BadRoute::Empty) if has_place && !problems.is_empty() => {}
         Err(BadRoute::Empty) => problems.push(Problem::Mission(NO_PLACE.to_owned())),
+        Err(BadRoute::Waypoint { number, .. }) if is_misplaced(number_of(number)) => {}
         Err(BadRoute::Waypoint { number, source }) => problems.push(Problem::Other {
             item: name(number),
             why: source.to_string(),
@@ -158,33 +168,52 @@ const LOITER_TURNS: u16 = 18;
 const LOITER_TO_ALT: u16 = 31;
 const DIGICAM_CONTROL: u16 = 203;
 
-/// A landing with an action on the ground (a gripper opens) is no charging stop.
-fn stops(items: &[Item]) -> Vec<usize> {
+/// Landing, takeoff, and what is between them; with a wait it is as to charge.
+#[derive(Clone, Copy, Debug)]
+struct Stop {
+    from: usize,
+    to: usize,
+    waits: bool,
+}
+
+/// A landing with an action on the ground (a gripper opens) is none.
+fn stops(items: &[Item]) -> Vec<Stop> {
     let mut found = Vec::new();
-    let mut begun: Option<usize> = None;
+    let mut begun: Option<(usize, bool)> = None;
     for (number, item) in items.iter().enumerate() {
         match (item.command, begun) {
-            (item::NAV_LAND | item::NAV_RETURN_TO_LAUNCH, _) => begun = Some(number),
-            (item::NAV_TAKEOFF, Some(from)) => {
-                found.extend(from..=number);
+            (item::NAV_LAND | item::NAV_RETURN_TO_LAUNCH, _) => begun = Some((number, false)),
+            (item::NAV_TAKEOFF, Some((from, waits))) => {
+                let to = number;
+                found.push(Stop { from, to, waits });
                 begun = None;
             }
-            (item::NAV_DELAY, _) => {}
+            (item::NAV_DELAY, Some((from, _))) => begun = Some((from, true)),
+            (item::NAV_DELAY, None) => {}
             _ => begun = None,
         }
     }
     found
 }
 
+fn stop_at(stops: &[Stop], number: usize) -> Option<Stop> {
+    stops
+        .iter()
+        .find(|stop| (stop.from..=stop.to).contains(&number))
+        .copied()
+}
+
 struct Walk<'a> {
     plan: &'a Plan,
     leave_out: bool,
-    stops: Vec<usize>,
+    stops: Vec<Stop>,
     last_place: Option<usize>,
     before: Option<Item>,
     /// Photos begun before the first place.
     waiting_trigger: Option<(usize, Item)>,
     series: bool,
+    /// A landing on the way was refused, and no place was flown to since.
+    landed: bool,
     notes: Vec<String>,
 }
 
@@ -196,18 +225,25 @@ impl Walk<'_> {
         let after_last = self.last_place.is_none_or(|last| number > last);
         let unflyable = |why| Taken::Cannot(Problem::Unflyable { item: name, why });
         let setting = |why| Taken::Not(mav_cmd::words(item.command), why);
-        if self.stops.contains(&number) {
-            return Taken::Not("stop on the way".to_owned(), STOP);
+        if let Some(stop) = stop_at(&self.stops, number) {
+            return if stop.waits {
+                Taken::Not("stop on the way".to_owned(), STOP)
+            } else {
+                Taken::Not("landing on the way".to_owned(), LANDING_ON_WAY)
+            };
         }
         match item.command {
-            item::NAV_TAKEOFF if !begun => Taken::Not("takeoff".to_owned(), TAKEOFF),
+            item::NAV_TAKEOFF if !begun || self.landed => Taken::Not("takeoff".to_owned(), TAKEOFF),
             item::NAV_TAKEOFF => unflyable("a takeoff in the air; remove it"),
             item::NAV_LAND | item::NAV_RETURN_TO_LAUNCH if after_last => {
                 Taken::Not("return or landing".to_owned(), LANDING)
             }
-            item::NAV_LAND | item::NAV_RETURN_TO_LAUNCH => unflyable(
-                "a landing that is not the last item has no counterpart in a route; remove it and what follows, or make a Mission of each part",
-            ),
+            item::NAV_LAND | item::NAV_RETURN_TO_LAUNCH => {
+                self.landed = true;
+                unflyable(
+                    "a landing that is not the last item has no counterpart in a route; remove it and what follows, or make a Mission of each part",
+                )
+            }
             item::NAV_DELAY if !begun => Taken::Not("wait before takeoff".to_owned(), WAIT),
             84 | 85 | 3000 => Taken::Cannot(Problem::Vtol { item: name }),
             item::NAV_WAYPOINT | item::NAV_LOITER_TIME | LOITER_UNLIM => self.place(number, item),
@@ -245,7 +281,7 @@ impl Walk<'_> {
             197 | 2001 | 2501 => setting(ENDS_NOTHING),
             202 | DIGICAM_CONTROL | 204 | 530..=534 => setting(SETTING),
             189 => setting(MARK),
-            112 | 114 | 115 | 181 | 183 | 195 | 201 | 205 | 211 | 214 | 1000 | 2500 | 42600 => self.cannot(number, item, "has no counterpart in a route"),
+            112 | 114 | 115 | 181 | 183 | 195 | 201 | 205 | 207 | 208 | 211 | 214 | 1000 | 1001 | 2500 | 42600 => self.cannot(number, item, "has no counterpart in a route"),
             item::NAV_DELAY | item::DO_CHANGE_SPEED | item::DO_SET_CAM_TRIGG_DIST => Taken::As(*item),
             _ if mav_cmd::name(item.command).is_none() => unflyable("MAVLink does not define it; remove it"),
             _ => unflyable("no Mission has it; remove it"),
@@ -264,6 +300,7 @@ impl Walk<'_> {
     }
 
     fn place(&mut self, number: usize, item: &Item) -> Taken {
+        self.landed = false;
         let name = self.plan.item(number);
         let unflyable = |why| Taken::Cannot(Problem::Unflyable { item: name, why });
         if is_above_terrain(item) {
@@ -347,7 +384,7 @@ fn landing_elsewhere(plan: &Plan) -> Option<String> {
         .rposition(|item| item.command == item::NAV_LAND)?;
     let item = plan.file.items.get(number)?;
     let (home, _) = plan.file.home?;
-    if check::is_open(item) || stops(&plan.file.items).contains(&number) {
+    if check::is_open(item) || stop_at(&stops(&plan.file.items), number).is_some() {
         return None;
     }
     let (place, _) = item.place()?.ok()?;

@@ -3,6 +3,7 @@
 mod field;
 mod forms;
 mod gathered;
+mod mended;
 mod zipped;
 
 use super::*;

@@ -24,6 +24,8 @@ const POLYGON_INSIDE: u16 = 5001;
 const POLYGON_OUTSIDE: u16 = 5002;
 const CIRCLE_INSIDE: u16 = 5003;
 const CIRCLE_OUTSIDE: u16 = 5004;
+/// ArduPilot's, wherever home is.
+const CIRCLE_OF_HOME: u16 = 5005;
 const RALLY: u16 = 5100;
 
 #[derive(Debug, PartialEq, thiserror::Error)]
@@ -54,6 +56,22 @@ pub enum BadWpl {
     Home { line: usize, command: u16, frame: u8 },
     #[error("line {line}: a polygon of the fence has {got} corners and says that it has {said}; save the fence again")]
     Polygon { line: usize, got: usize, said: f64 },
+    /// Open, or 0, 0 as of a place that was never set: a fence there would be one off the coast of Africa.
+    #[error("the {what} in line {line} has no {missing} (latitude and longitude are open or 0); draw it again")]
+    FencePlace {
+        line: usize,
+        what: &'static str,
+        missing: &'static str,
+    },
+    #[error(
+        "line {line} is a fence around home, wherever that is (command {CIRCLE_OF_HOME}), and a Geofence has fixed places; draw a circle"
+    )]
+    AroundHome { line: usize },
+    /// Home is above mean sea level, and would be flown to.
+    #[error(
+        "no line has number 0: is line {line} home? Number it 0 if it is, else put home (a waypoint with number 0 and frame {FRAME_GLOBAL}) before it"
+    )]
+    NoHome { line: usize },
     #[error("the file has no mission items after home; add some")]
     Empty,
     #[error("the file has more than {MOST_ITEMS} items; divide it")]
@@ -83,7 +101,12 @@ impl BadWpl {
             Self::Polygon { line, .. } => {
                 format!("line {line}: a polygon of the fence has fewer corners than it says; save the fence again")
             }
-            Self::Count { .. } | Self::Empty | Self::TooMany => self.to_string(),
+            Self::Count { .. }
+            | Self::FencePlace { .. }
+            | Self::AroundHome { .. }
+            | Self::NoHome { .. }
+            | Self::Empty
+            | Self::TooMany => self.to_string(),
         }
     }
 }
@@ -140,6 +163,12 @@ pub fn read(text: &str) -> Result<Plan, BadWpl> {
             Some(before) if number > before + 1 => gaps.push(line),
             _ => {}
         }
+        if before.is_none() && number > 0 && item.command == NAV_WAYPOINT && item.frame == FRAME_GLOBAL {
+            return Err(BadWpl::NoHome { line });
+        }
+        if item.command == CIRCLE_OF_HOME {
+            return Err(BadWpl::AroundHome { line });
+        }
         (before, line_before) = (Some(number), line);
         let is_fence = (FENCE_RETURN..=CIRCLE_OUTSIDE).contains(&item.command);
         if is_fence {
@@ -195,12 +224,12 @@ pub fn read(text: &str) -> Result<Plan, BadWpl> {
 fn only_home_again(file: &PlanFile) -> bool {
     let Some((home, _)) = file.home else { return false };
     let is_home = |item: &Item| {
-        let at = place(item);
         let near = |one: f64, other: f64| (one - other).abs() < 0.000_001;
         item.command == NAV_WAYPOINT
             && item.frame == FRAME_GLOBAL
-            && near(at.latitude_deg, home.latitude_deg)
-            && near(at.longitude_deg, home.longitude_deg)
+            && place(item).is_some_and(|at| {
+                near(at.latitude_deg, home.latitude_deg) && near(at.longitude_deg, home.longitude_deg)
+            })
     };
     !file.items.is_empty() && file.items.iter().all(is_home)
 }
@@ -221,7 +250,8 @@ const fn is_first_takeoff(item: &Item) -> bool {
 fn shapes(items: &[(usize, Item)]) -> Result<FenceFile, BadWpl> {
     let mut file = FenceFile::default();
     let mut left = items;
-    while let Some(((line, first), rest)) = left.split_first() {
+    while let Some((begin, rest)) = left.split_first() {
+        let (line, first) = begin;
         let side = if [POLYGON_INSIDE, CIRCLE_INSIDE].contains(&first.command) {
             Side::Inside
         } else {
@@ -239,11 +269,11 @@ fn shapes(items: &[(usize, Item)]) -> Result<FenceFile, BadWpl> {
                     item.command == first.command && item.params.first() == first.params.first()
                 };
                 let most = format!("{count}").parse().unwrap_or(0);
-                let corners: Vec<Wgs84> = std::iter::once(first)
-                    .chain(rest.iter().take_while(|one| belongs(one)).map(|(_, item)| item))
+                let corners = std::iter::once(begin).chain(rest.iter().take_while(|one| belongs(one)));
+                let corners: Vec<Wgs84> = corners
                     .take(most)
-                    .map(place)
-                    .collect();
+                    .map(|(line, item)| fenced(*line, "corner", "place", item))
+                    .collect::<Result<_, _>>()?;
                 if corners.len() != most || most < 3 {
                     return Err(BadWpl::Polygon {
                         line: *line,
@@ -255,7 +285,7 @@ fn shapes(items: &[(usize, Item)]) -> Result<FenceFile, BadWpl> {
                 Outline::Polygon(corners)
             }
             _ => Outline::Circle {
-                center: place(first),
+                center: fenced(*line, "circle", "center", first)?,
                 radius: Meters(count),
             },
         };
@@ -264,12 +294,18 @@ fn shapes(items: &[(usize, Item)]) -> Result<FenceFile, BadWpl> {
     Ok(file)
 }
 
-fn place(item: &Item) -> Wgs84 {
+fn fenced(line: usize, what: &'static str, missing: &'static str, item: &Item) -> Result<Wgs84, BadWpl> {
+    place(item).ok_or(BadWpl::FencePlace { line, what, missing })
+}
+
+/// `None` where it is open, in part or whole, or at 0, 0.
+fn place(item: &Item) -> Option<Wgs84> {
     let [.., latitude, longitude, _] = item.params;
-    Wgs84 {
-        latitude_deg: latitude.unwrap_or_default(),
-        longitude_deg: longitude.unwrap_or_default(),
-    }
+    let at = Wgs84 {
+        latitude_deg: latitude?,
+        longitude_deg: longitude?,
+    };
+    (at.latitude_deg != 0.0 || at.longitude_deg != 0.0).then_some(at)
 }
 
 fn columns(text: &str) -> Vec<&str> {
@@ -311,8 +347,11 @@ fn item(line: usize, text: &str) -> Result<(usize, Item), BadWpl> {
         "altitude",
     ];
     let mut read = [None; 7];
+    // Beside decimal points a comma stands between thousands, or is a slip.
+    let has_points = params.iter().any(|text| text.contains('.'));
     for ((text, name), place) in params.iter().zip(NAMES).zip(&mut read) {
-        let number = text::number(text).ok_or_else(|| wrong(name, text))?;
+        let number = text::number(text).filter(|_| !(has_points && text.contains(',')));
+        let number = number.ok_or_else(|| wrong(name, text))?;
         if number.is_infinite() {
             return Err(wrong(name, text));
         }
@@ -340,30 +379,22 @@ fn item(line: usize, text: &str) -> Result<(usize, Item), BadWpl> {
 
 /// `None` at 0, 0, written by programs that do not know it.
 fn home_of(item: &Item) -> Option<(Wgs84, AltitudeAmsl)> {
-    let [.., latitude, longitude, altitude] = item.params;
-    let at = Wgs84 {
-        latitude_deg: latitude?,
-        longitude_deg: longitude?,
-    };
-    (at.latitude_deg != 0.0 || at.longitude_deg != 0.0).then_some((at, AltitudeAmsl(altitude.unwrap_or_default())))
+    let [.., altitude] = item.params;
+    Some((place(item)?, AltitudeAmsl(altitude.unwrap_or_default())))
 }
 
 #[must_use]
 pub fn write(file: &PlanFile) -> String {
-    let (at, altitude) = home(file);
     let zero = Some(0.0);
+    // The format has no other way to leave home open.
+    let unknown = [zero; 3];
+    let [latitude, longitude, altitude] = home(file).map_or(unknown, |(at, altitude)| {
+        [at.latitude_deg, at.longitude_deg, altitude.0].map(Some)
+    });
     let home = Item {
         command: NAV_WAYPOINT,
         frame: FRAME_GLOBAL,
-        params: [
-            zero,
-            zero,
-            zero,
-            zero,
-            Some(at.latitude_deg),
-            Some(at.longitude_deg),
-            Some(altitude.0),
-        ],
+        params: [zero, zero, zero, zero, latitude, longitude, altitude],
         goes_on: true,
     };
     let mut text = format!("{HEADER}\n");

@@ -88,8 +88,11 @@ fn check(json: &Value) -> Result<(), BadGeoJson> {
     if let Some(name) = json.get("crs").and_then(reference) {
         let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
         // "WGS 84 / UTM zone 32N" is in meters.
-        let is_named = has(&["WGS84", "WGS 84"]) && !has(&[" / "]);
-        if !has(&["CRS84", "4326", "4979"]) && !is_named {
+        let after = ["WGS84", "WGS 84"]
+            .iter()
+            .find_map(|datum| Some(name.split_once(*datum)?.1.trim_start()));
+        let is_named = after.is_some_and(|after| !after.starts_with('/') && !has(&["UTM", "Mercator"]));
+        if !has(&["CRS84", "CRS:84", "OGC::84", "4326", "4979"]) && !is_named {
             return Err(BadGeoJson::Reference(name));
         }
     }

@@ -223,6 +223,12 @@ fn depth(drawn: &[Drawn], number: usize) -> usize {
         .count()
 }
 
+/// Number after the name in each `keyword` of a text in WKT.
+fn numbers<'a>(text: &'a str, keyword: &'a str) -> impl Iterator<Item = f64> + 'a {
+    let parts = text.split(keyword).skip(1);
+    parts.filter_map(|part| part.split([',', ']']).nth(1)?.trim().parse().ok())
+}
+
 /// Takes degrees of WGS 84 (WKT of a `.prj`), not meters or other datums.
 fn check(text: &str) -> Result<(), BadShapes> {
     let text = text.trim();
@@ -245,7 +251,10 @@ fn check(text: &str) -> Result<(), BadShapes> {
     ]
     .iter()
     .any(|name| datum.contains(name));
-    if text.is_empty() || (degrees && wgs) {
+    // Grads, and degrees from Paris.
+    let of_unit = |factor: f64| (factor - 1_f64.to_radians()).abs() < 1e-5 || (factor - 1.0).abs() < 1e-9;
+    let usual = numbers(&upper, "UNIT[").all(of_unit) && numbers(&upper, "PRIMEM[").all(|east| east.abs() < 1e-9);
+    if text.is_empty() || (degrees && wgs && usual) {
         return Ok(());
     }
     let name = text.split('"').nth(1).unwrap_or("another reference");

@@ -1,18 +1,22 @@
 //! Fewer corners, and never more room.
 //!
 //! Each ring has the allowed side on its left. Two steps take a corner away, and each cuts a triangle off what is
-//! allowed, the smallest first (after Visvalingam and Whyatt, who cut on both sides):
+//! allowed, first where the edge has moved least with it and all cuts before:
 //! * A corner that sticks out into the forbidden side is cut off: a, b, c become a, c.
 //! * An edge that sticks into the allowed side is moved: of a, b, c, d the sides a–b and d–c are drawn on until they
 //!   meet in p, and a, p, d remain.
 //!
-//! A triangle that has another corner in it, or that another edge crosses, stays: so rings stay simple and apart.
+//! A triangle that has another corner in it, or that another edge crosses, stays: so rings stay simple and apart. So
+//! does an edge whose sides meet far away: almost parallel ones would move it by kilometers.
 
 use super::valid::{Rings, area, contains};
 use ::geo::Coord;
 use rstar::{AABB, RTree, RTreeObject};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+
+/// In lengths of the edge that is moved.
+const FARTHEST_MEETING: f64 = 3.0;
 
 #[derive(Clone, Copy, Debug)]
 struct Corner {
@@ -22,15 +26,26 @@ struct Corner {
     next: usize,
     /// Changes to it and its neighbors; a cut planned before a change is void.
     changed: u32,
+    /// How far the edge to the next corner may be from what it stands for, meters.
+    off: f64,
     is_there: bool,
 }
 
-/// Triangle to cut off; its area, in square micrometers, comes first, so that cuts are ordered by it.
+/// Triangle to cut off; how far the edge has moved with it, in micrometers, comes first, so that cuts are ordered by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Cut {
-    area: u64,
+    off: u64,
     corner: usize,
     changed: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Triangle {
+    corners: [Coord; 3],
+    /// Replaces two corners.
+    meet: Option<Coord>,
+    /// Of the new edges, meters.
+    off: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,6 +107,7 @@ impl Circle {
                     before: first + (index + count - 1) % count,
                     next: first + (index + 1) % count,
                     changed: 0,
+                    off: 0.0,
                     is_there: true,
                 });
             }
@@ -116,6 +132,7 @@ impl Circle {
             before: 0,
             next: 0,
             changed: 0,
+            off: 0.0,
             is_there: false,
         };
         self.corners.get(index).copied().unwrap_or(NONE)
@@ -136,32 +153,43 @@ impl Circle {
         [self.corner(b.before).at, b.at, c.at, self.corner(c.next).at]
     }
 
-    /// Triangle of a cut, and the point that replaces two corners, if it is of that kind.
-    fn triangle(&self, index: usize) -> Option<([Coord; 3], Option<Coord>)> {
-        let count = self.counts.get(self.corner(index).ring).copied().unwrap_or_default();
+    fn triangle(&self, index: usize) -> Option<Triangle> {
+        let corner = self.corner(index);
+        let count = self.counts.get(corner.ring).copied().unwrap_or_default();
         let [a, b, c, d] = self.around(index);
         if count <= 3 {
             return None;
         }
+        let off = self.corner(corner.before).off.max(corner.off);
         if cross(a, b, c) >= 0.0 {
-            return Some(([a, b, c], None));
+            return Some(Triangle {
+                corners: [a, b, c],
+                meet: None,
+                off: off + distance(&[a, c], b),
+            });
         }
         if count > 4 && cross(b, c, d) < 0.0 {
             let meet = meet((a, b), (d, c))?;
-            return Some(([b, meet, c], Some(meet)));
+            let far = distance(&[b, c], meet);
+            let edge = c - b;
+            return (far <= FARTHEST_MEETING * edge.x.hypot(edge.y)).then(|| Triangle {
+                corners: [b, meet, c],
+                meet: Some(meet),
+                off: off.max(self.corner(corner.next).off) + far,
+            });
         }
         None
     }
 
     fn consider(&mut self, index: usize) {
-        let Some(([a, b, c], _)) = self.triangle(index) else {
+        let Some(Triangle { off, .. }) = self.triangle(index) else {
             return;
         };
-        let area = (cross(a, b, c).abs() / 2.0 * 1e6).min(1e18);
+        let off = (off * 1e6).min(1e18);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in range")]
-        let area = area as u64;
+        let off = off as u64;
         self.cuts.push(Reverse(Cut {
-            area,
+            off,
             corner: index,
             changed: self.corner(index).changed,
         }));
@@ -172,11 +200,11 @@ impl Circle {
         if !corner.is_there || corner.changed != cut.changed {
             return;
         }
-        let Some((triangle, meet)) = self.triangle(cut.corner) else {
+        let Some(Triangle { corners, meet, off }) = self.triangle(cut.corner) else {
             return;
         };
         let mine = [corner.before, cut.corner, corner.next, self.corner(corner.next).next];
-        if !self.is_free(&triangle, meet.is_some(), &mine) {
+        if !self.is_free(&corners, meet.is_some(), &mine) {
             return;
         }
         let old = [corner.before, cut.corner, corner.next].map(|index| self.side(index));
@@ -198,6 +226,7 @@ impl Circle {
         }
         if let Some(corner) = self.corners.get_mut(before) {
             corner.next = next;
+            corner.off = off;
         }
         if let Some(corner) = self.corners.get_mut(next) {
             corner.before = before;
@@ -207,7 +236,11 @@ impl Circle {
         }
         self.sides.insert(self.side(before));
         if meet.is_some() {
-            self.sides.insert(self.side(self.corner(before).before));
+            let first = self.corner(before).before;
+            if let Some(corner) = self.corners.get_mut(first) {
+                corner.off = off;
+            }
+            self.sides.insert(self.side(first));
         }
         // A cut depends on one corner before and two after.
         let mut changed = next;
@@ -262,7 +295,7 @@ impl Circle {
 }
 
 /// Meters: how far a forbidden old corner is from the new edges, and a new one from the old.
-fn moved(before: &Rings, after: &Rings) -> f64 {
+pub(super) fn moved(before: &Rings, after: &Rings) -> f64 {
     let of = |(before, after): (&Vec<Coord>, &Vec<Coord>)| {
         let allowed_inside = area(after) > 0.0;
         let lost = before

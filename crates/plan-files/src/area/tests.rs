@@ -182,6 +182,78 @@ proptest! {
     }
 }
 
+/// Corners of a disc of 450 m, each up to 25 m off.
+fn noisy_disc() -> Vec<(f64, f64)> {
+    let mut seed = 1_u64;
+    let corner = |index: u32| {
+        seed = (seed * 1_103_515_245 + 12_345) % (1 << 31);
+        let noise = f64::from(u32::try_from(seed).unwrap()) / f64::from(1_u32 << 31);
+        let (angle, radius) = (std::f64::consts::TAU * f64::from(index) / 2000.0, 425.0 + 50.0 * noise);
+        (radius * angle.cos(), radius * angle.sin())
+    };
+    (0..2000).map(corner).collect()
+}
+
+/// Disc of 400 m in steps of 2 m, as made of pixels.
+fn stairs() -> Vec<(f64, f64)> {
+    let mut top: Vec<(f64, f64)> = Vec::new();
+    for column in -200..200 {
+        let west = 2.0 * f64::from(column);
+        let height = (160_000.0 - (west + 1.0).powi(2)).sqrt().floor();
+        for corner in [(west, height), (west + 2.0, height)] {
+            if top.last() != Some(&corner) {
+                top.push(corner);
+            }
+        }
+    }
+    let bottom: Vec<(f64, f64)> = top.iter().rev().map(|(x, y)| (*x, -y)).collect();
+    top.extend(bottom);
+    top
+}
+
+/// 300 teeth of 1 m by 500 m.
+fn comb() -> Vec<(f64, f64)> {
+    let tooth = |number: u32| {
+        let west = 2.0 * f64::from(number);
+        [(west, 0.0), (west, 500.0), (west + 1.0, 500.0), (west + 1.0, 0.0)]
+    };
+    let mut corners: Vec<(f64, f64)> = (0..300).flat_map(tooth).collect();
+    corners.extend([(599.0, -100.0), (0.0, -100.0)]);
+    corners
+}
+
+#[test]
+fn a_rough_edge_moves_little_and_only_to_the_safe_side() {
+    let coords = |ring: Vec<(f64, f64)>| ring.into_iter().map(|(x, y)| Coord { x, y }).collect::<Vec<_>>();
+    for (ring, most) in [(noisy_disc(), 66.0), (stairs(), 3.0)] {
+        let truth = Rings(vec![coords(ring)]);
+        for purpose in [Purpose::Inclusion, Purpose::Exclusion] {
+            let fitted = fitted(&truth, purpose).unwrap();
+            let (moved, after) = (fitted[0].moved, &fitted[0].rings);
+            assert!(moved <= most && after.0[0].len() == 255, "{purpose:?}: {moved} m");
+            let (small, large) = match purpose {
+                Purpose::Exclusion => (&truth.0[0], &after.0[0]),
+                Purpose::Survey | Purpose::Inclusion => (&after.0[0], &truth.0[0]),
+            };
+            for corner in small {
+                assert!(
+                    valid::contains(large, *corner) || simplify::distance(large, *corner) < 1e-6,
+                    "{purpose:?}: {corner:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn an_edge_that_moves_by_a_large_part_of_its_extent_is_said() {
+    let text = feature("Polygon", &json!([ring(&comb())]));
+    for purpose in [Purpose::Inclusion, Purpose::Exclusion] {
+        let said = prepared(&text, purpose).remove(0).notes.join(", ");
+        assert!(said.contains("more than a twentieth of its extent"), "{said}");
+    }
+}
+
 #[test]
 fn an_area_that_needs_no_change_keeps_its_corners() {
     let text = feature(

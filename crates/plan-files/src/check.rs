@@ -99,7 +99,7 @@ pub enum Problem {
 const MAX_NAMED: usize = 4;
 
 impl Problem {
-    const fn item(&self) -> Option<ItemName> {
+    pub(crate) const fn item(&self) -> Option<ItemName> {
         match self {
             Self::Vehicle { .. } | Self::Mission(_) => None,
             Self::Altitude { item, .. }

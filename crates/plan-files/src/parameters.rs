@@ -91,7 +91,7 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut is_first = true;
     lines.filter(move |(_, line)| {
         let is_first = !line.is_empty() && std::mem::replace(&mut is_first, false);
-        !line.is_empty() && !(is_first && names_columns(line))
+        !(line.is_empty() || is_first && names_columns(line))
     })
 }
 

@@ -255,6 +255,11 @@ impl Airspace {
         self.lock().as_ref()?.plan_waits(node).map(str::to_owned)
     }
 
+    /// Through whose stations the autopilot of `node` would return, with what to do.
+    pub fn crossed_station(&self, node: &NodeName) -> Option<String> {
+        self.lock().as_ref()?.crossed_station(node)
+    }
+
     /// The number of the last route granted to the vehicle of `node`, for any Drone, which it may have yet to take or to give up.
     pub fn last_granted(&self, node: &NodeName) -> Option<OrderNumber> {
         self.lock().as_ref()?.last_granted(node)

@@ -125,6 +125,11 @@ impl Claims {
         }
     }
 
+    /// Where a vehicle will be after its takeoff by an order without a route.
+    pub(crate) fn takeoff_end(&self, vehicle: &NodeName) -> Option<Local> {
+        Some(self.vehicles.get(vehicle)?.takeoff.as_ref()?.end())
+    }
+
     /// A vehicle over its home is to land along `route`; `None`: no more.
     pub fn claim_landing(&mut self, vehicle: &NodeName, route: Option<Route>, now: Moment) {
         if let Some(entry) = self.vehicles.get_mut(vehicle).filter(|entry| entry.landing != route) {

@@ -116,6 +116,9 @@ impl Site {
 
     /// Through whose stations the vehicle of `node` would return by itself, with what to do; `None`: through none.
     pub fn crossed_station(&self, node: &NodeName) -> Option<String> {
+        if let Some(above) = self.takeoffs.below.get(node) {
+            return self.crosses(node, &BTreeSet::from([above.clone()]));
+        }
         self.crosses(node, self.returns.told_through.get(node)?)
     }
 
@@ -346,7 +349,9 @@ impl Site {
     pub(super) fn keep_from_return_columns(&mut self, goals: &mut BTreeMap<NodeName, Goal>) {
         let mut taken: Vec<(NodeName, Route)> = Vec::new();
         for node in self.expected.keys() {
-            taken.extend(self.hold_in_air(node).map(|hold| (node.clone(), hold)));
+            let hold = self.hold_in_air(node);
+            let hold = hold.or_else(|| self.granted_hold(node).map(Route::hold));
+            taken.extend(hold.map(|hold| (node.clone(), hold)));
         }
         let mut kept = Vec::new();
         for (node, goal) in goals.iter().filter(|(_, goal)| !goal.lands) {
@@ -365,20 +370,28 @@ impl Site {
             }
         }
         for (node, other, is_below) in kept {
-            let (which, whose, lower) = if is_below {
-                ("below", "its own", &node)
-            } else {
-                ("above", "the other's", &other)
+            let lies = match is_below {
+                true => self.lies_below(&node, &other),
+                false => self.lies(("above", &other), ("the other's", &other)),
             };
-            let would = self.would(lower);
-            let why = format!(
-                "has no route: its station lies {which} the place of the vehicle of node {other}, and {whose} autopilot {would} return through \
-                 both; move the station, or lower the return altitude of that autopilot ({})",
-                all_names(Meaning::ReturnAltitude)
-            );
-            self.waiting.insert(node.clone(), why);
+            self.waiting
+                .insert(node.clone(), format!("has no route: its station {lies}"));
             goals.remove(&node);
         }
+    }
+
+    /// After the place of the vehicle of `node`.
+    pub(super) fn lies_below(&self, node: &NodeName, other: &NodeName) -> String {
+        self.lies(("below", other), ("its own", node))
+    }
+
+    fn lies(&self, (which, other): (&str, &NodeName), (whose, lower): (&str, &NodeName)) -> String {
+        let would = self.would(lower);
+        format!(
+            "lies {which} the place of the vehicle of node {other}, and {whose} autopilot {would} return through both; move the station, or \
+             lower the return altitude of that autopilot ({})",
+            all_names(Meaning::ReturnAltitude)
+        )
     }
 }
 

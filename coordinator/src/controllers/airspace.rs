@@ -277,7 +277,7 @@ impl Airspace {
             manner: Manner::default(),
             way_home: WayHome::of_one_that_strays(report, is_home),
             shared_return: None,
-            crossed_station: None,
+            crossed_station: place.and_then(|(site, node)| site.crossed_station(node)),
             off_station: match place {
                 Some((site, node)) => site.off_station(node, now),
                 None => Some(OffStation::Settling),

@@ -405,12 +405,30 @@ impl Site {
                 self.waiting.insert(node.clone(), why);
                 return;
             }
+            if self.wait_for_returns(node, &way, vehicles) {
+                return;
+            }
             self.takeoffs.plans.insert(node.clone(), planned.digest().clone());
         }
         self.claims.claim_takeoff(node, Some(way), now);
         granted.go_on();
         self.granted_plans.insert(node.clone(), granted);
         self.takeoffs.until.insert(node.clone(), now.plus(MAY_BE_UNDER_WAY));
+    }
+
+    /// Whether a vehicle with a plan along `way` stays on the ground for a station above it, or, where its preflight refuses that, for any return
+    /// through another.
+    fn wait_for_returns(&mut self, node: &NodeName, way: &Route, vehicles: &BTreeMap<NodeName, Expected<'_>>) -> bool {
+        let why = match self.station_above(node, way, vehicles) {
+            Some(other) => Some(format!(
+                "does not take off: the way of its plan {}",
+                self.lies_below(node, &other)
+            )),
+            None => self.refused_plan(node),
+        };
+        let waits = why.is_some();
+        self.waiting.extend(why.map(|why| (node.clone(), why)));
+        waits
     }
 
     /// Why a plan is not flown low over `others` in its way that are all on the ground with nothing to fly, as a clause.
@@ -459,30 +477,23 @@ impl Site {
             Owner::Traffic(_) => false,
         };
         !self.claims.in_the_way(node, way).iter().any(may_come_near)
-            && self.station_above(node, way, vehicles).is_none()
+            && self.station_above(node, &Route::hold(way.end()), vehicles).is_none()
     }
 
-    /// Another that holds, or will, at a station straight above the end of `way`, if the autopilot of `node` would climb through it to return:
+    /// Another that holds, or will, at a station straight above `way`, if the autopilot of `node` would climb through it to return from there:
     /// no station is granted above one in the air for the same reason.
-    fn station_above(
+    pub(super) fn station_above(
         &self,
         node: &NodeName,
         way: &Route,
         vehicles: &BTreeMap<NodeName, Expected<'_>>,
     ) -> Option<NodeName> {
-        let own = Route::hold(way.end());
-        let top = self.claims.return_from(node)?.up;
-        let column = Route::through([own.end(), own.end().at_height(top)]).ok()?;
-        let near = self.claims.in_the_way(node, &column);
-        near.iter().filter_map(super::vehicle_of).find(|other| {
-            let stays = vehicles
-                .get(other)
-                .is_some_and(|expected| matches!(expected.desire, Desire::At(_)));
-            let there = self.hold_in_air(other).filter(|_| stays);
-            there.is_some_and(|there| {
-                there.end().up > own.end().up && self.returns_through((node, &own), (other, &there))
-            })
-        })
+        let station = |other: &NodeName| {
+            let expected = vehicles.get(other);
+            let stays = expected.is_some_and(|expected| matches!(expected.desire, Desire::At(_)));
+            self.hold_in_air(other).filter(|_| stays)
+        };
+        self.claims.climbs_through(node, way, station)
     }
 
     /// Says why the vehicle of `node` does not do `what`, if a station above keeps it from that.
@@ -493,7 +504,7 @@ impl Site {
         vehicles: &BTreeMap<NodeName, Expected<'_>>,
         what: &str,
     ) {
-        if let Some(other) = self.station_above(node, way, vehicles) {
+        if let Some(other) = self.station_above(node, &Route::hold(way.end()), vehicles) {
             let lies = self.lies_below(node, &other);
             self.waiting
                 .insert(node.clone(), format!("{what}: its place above home {lies}"));

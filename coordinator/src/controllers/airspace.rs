@@ -255,6 +255,11 @@ impl Airspace {
         self.lock().as_ref()?.plan_waits(node).map(str::to_owned)
     }
 
+    /// Through whose stations the autopilot of `node` would return, with what to do.
+    pub fn crossed_station(&self, node: &NodeName) -> Option<String> {
+        self.lock().as_ref()?.crossed_station(node)
+    }
+
     /// The number of the last route granted to the vehicle of `node`, for any Drone, which it may have yet to take or to give up.
     pub fn last_granted(&self, node: &NodeName) -> Option<OrderNumber> {
         self.lock().as_ref()?.last_granted(node)
@@ -272,7 +277,7 @@ impl Airspace {
             manner: Manner::default(),
             way_home: WayHome::of_one_that_strays(report, is_home),
             shared_return: None,
-            crossed_station: None,
+            crossed_station: place.and_then(|(site, node)| site.crossed_station(node)),
             off_station: match place {
                 Some((site, node)) => site.off_station(node, now),
                 None => Some(OffStation::Settling),

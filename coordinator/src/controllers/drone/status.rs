@@ -41,6 +41,13 @@ fn too_near(observer: &Observer, snapshot: &DroneSnapshot) -> Option<String> {
     Some(close_pads(&other, least))
 }
 
+/// Of one without a station: the movement of one with it has this.
+fn returns_through(observer: &Observer, snapshot: &DroneSnapshot) -> Option<String> {
+    let node = snapshot.node.as_ref();
+    let node = node.filter(|_| snapshot.facts.movement.is_none())?;
+    observer.airspace.crossed_station(node)
+}
+
 /// Writes the status after a step, or says when to reconcile again.
 pub async fn write(controller: &DroneController, applied: &Applied) -> Result<Option<Duration>, ApiError> {
     let (snapshot, binding) = (applied.snapshot(), applied.binding());
@@ -83,6 +90,8 @@ pub async fn write(controller: &DroneController, applied: &Applied) -> Result<Op
         .extend(movement.and_then(|movement| movement.crossed_station.clone()));
     next.preflight_warnings
         .extend(too_near(controller.observer(), snapshot).filter(|_| serves));
+    next.preflight_warnings
+        .extend(returns_through(controller.observer(), snapshot).filter(|_| serves));
     match controller
         .paces
         .due(snapshot.uid(), urgency(&old, &next), Instant::now())

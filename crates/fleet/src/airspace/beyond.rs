@@ -210,6 +210,59 @@ pub(super) fn way_home(hold: &Route, home: Local, return_height: ReturnHeight, m
     Volume::Tubes(tubes)
 }
 
+/// Up from anywhere on `way` to the altitude of a return. Another at the altitude of the way or below is not in there: what that may come
+/// near to is claimed.
+pub(super) fn climbs(way: &Route, return_height: ReturnHeight, margin: Margin, rules: &Rules) -> Vec<Tube> {
+    let (wide, _, above) = extent(way);
+    let top = return_height.highest();
+    let (radius, in_height) = (margin.horizontal.0 + wide, margin.vertical.0);
+    let column = |leg: &[Local]| {
+        let highest = altitudes(leg).1 + above;
+        let floor = (highest + in_height + rules.separation.vertical.0).min(top + in_height);
+        let places: Vec<Local> = leg.iter().map(|place| place.at_height(top)).collect();
+        (top > highest).then(|| Tube::around(&places, radius, top - floor, in_height))
+    };
+    legs(way).filter_map(column).collect()
+}
+
+/// All of a return from anywhere on `way`, which has no airspace around it: up, level to its home, and down.
+pub(super) fn way_home_from(
+    way: &Route,
+    home: Local,
+    return_height: ReturnHeight,
+    margin: Margin,
+    rules: &Rules,
+) -> Volume {
+    let (over_ground, in_height) = (margin.horizontal.0, margin.vertical.0);
+    let level = |leg: &[Local]| {
+        let (lowest, highest) = altitudes(leg);
+        let top = return_height.highest().max(highest);
+        let bottom = return_height.lowest().max(lowest);
+        let places: Vec<Local> = leg.iter().chain([&home]).map(|place| place.at_height(top)).collect();
+        Tube::around(&places, over_ground, in_height, in_height).spanning(bottom - in_height, top + in_height)
+    };
+    let mut tubes = climbs(way, return_height, margin, rules);
+    tubes.extend(legs(way).map(level));
+    let (_, highest) = altitudes(way.places());
+    let top = home.at_height(return_height.highest().max(highest));
+    tubes.push(Tube::around(&[home, top], over_ground, in_height, in_height));
+    Volume::Tubes(tubes)
+}
+
+/// Pairs of places; the place of a hold alone.
+fn legs(way: &Route) -> impl Iterator<Item = &[Local]> {
+    let places = way.places();
+    places.windows(places.len().clamp(1, 2))
+}
+
+/// The lowest and the highest.
+fn altitudes(places: &[Local]) -> (f64, f64) {
+    let all = places.iter().map(|place| place.up);
+    all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), up| {
+        (low.min(up), high.max(up))
+    })
+}
+
 /// How far the airspace around the end of a route reaches: over ground, down and up, meters.
 fn extent(way: &Route) -> (f64, f64, f64) {
     way.room()

@@ -3,7 +3,7 @@
 //! Owns: [`Claims`]: the claims of vehicles and foreign traffic, and conflicts between them.
 //! Must not: grant; [`crate::safety::may_fly`] does, and only it calls `Claims::take`.
 
-use super::beyond::{Heard, ReturnHeight, Traffic};
+use super::beyond::{Heard, ReturnHeight, Traffic, climbs};
 use super::claim::{Claim, Doing, Known, Neighbor, NotFit, Observation, State, Unsteady};
 use super::index::{Index, Key};
 use super::sightings::Sightings;
@@ -123,6 +123,11 @@ impl Claims {
             entry.takeoff = route;
             self.refresh(vehicle, now);
         }
+    }
+
+    /// Where a vehicle will be after its takeoff by an order without a route.
+    pub(crate) fn takeoff_end(&self, vehicle: &NodeName) -> Option<Local> {
+        Some(self.vehicles.get(vehicle)?.takeoff.as_ref()?.end())
     }
 
     /// A vehicle over its home is to land along `route`; `None`: no more.
@@ -480,6 +485,25 @@ impl Claims {
         self.named(&found)
     }
 
+    /// Another through which the autopilot of `vehicle` would climb to return from anywhere on `way`, of those that hold, or will, at a
+    /// `station`.
+    pub(crate) fn climbs_through(
+        &self,
+        vehicle: &NodeName,
+        way: &Route,
+        station: impl Fn(&NodeName) -> Option<Route>,
+    ) -> Option<NodeName> {
+        let entry = self.vehicles.get(vehicle)?;
+        let rules = &self.rules;
+        let up = Volume::Tubes(climbs(way, entry.known.return_height, entry.margin(rules), rules));
+        let near = self.named(&self.index.in_the_way(entry.key, &up, rules));
+        near.into_iter().find_map(|owner| {
+            let Owner::Vehicle(name) = owner else { return None };
+            let (hold, margin) = station(&name).zip(self.margin(&name))?;
+            (!hold.volume(margin).clear_of(&up, rules)).then_some(name)
+        })
+    }
+
     /// Others in the air, or not known to be on the ground, that are not clear of `vehicle` on `route`: by their places or routes by our orders;
     /// where somebody else flies them, or they are astray, by where they will be soon; and by all that they own where that is not known, or they
     /// are silent: their failsafes may bring them there.
@@ -703,6 +727,10 @@ impl Claims {
     pub fn has_read_return(&self, vehicle: &NodeName) -> bool {
         let known = self.vehicles.get(vehicle).map(|entry| &entry.known);
         known.is_some_and(|known| matches!(known.return_height, ReturnHeight::Read(_)))
+    }
+
+    pub(super) fn known(&self, vehicle: &NodeName) -> Option<&Known> {
+        Some(&self.vehicles.get(vehicle)?.known)
     }
 
     /// Vehicles that may be in the air.

@@ -246,25 +246,12 @@ impl Site {
         self.hear_traffic(vehicles, now);
         self.claims.advance(now);
         self.waiting.clear();
+        let (goals, homes) = self.goals(vehicles);
+        // Before any plan is granted: preflight may refuse it.
+        self.compare_returns(&goals, vehicles, now);
         self.grant_takeoffs(vehicles, now);
         self.grant_changes(vehicles, now);
         self.grant_plans_in_air(vehicles, now);
-        let mut goals = BTreeMap::new();
-        let mut homes = BTreeMap::new();
-        for (node, expected) in vehicles {
-            let Some((report, _)) = expected.report else { continue };
-            homes.extend(self.home(report).map(|home| (node.clone(), home.up)));
-            match self.goal(node, report, expected.desire) {
-                Ok(Some(goal)) => {
-                    goals.insert(node.clone(), goal);
-                }
-                Ok(None) => {}
-                Err(why) => {
-                    self.waiting.insert(node.clone(), why);
-                }
-            }
-        }
-        self.compare_returns(&goals, now);
         self.avoid(vehicles, &homes, now);
         self.end_routes_that_are_not_flown(vehicles, &goals, now);
         self.turn_back_for_the_reserve(vehicles, now);
@@ -484,6 +471,29 @@ impl Site {
     fn home(&self, report: &Report) -> Option<Local> {
         let home = report.home?;
         self.frame.local(home.at, home.amsl).ok()
+    }
+
+    /// With the altitudes of homes.
+    fn goals(
+        &mut self,
+        vehicles: &BTreeMap<NodeName, Expected<'_>>,
+    ) -> (BTreeMap<NodeName, Goal>, BTreeMap<NodeName, f64>) {
+        let mut goals = BTreeMap::new();
+        let mut homes = BTreeMap::new();
+        for (node, expected) in vehicles {
+            let Some((report, _)) = expected.report else { continue };
+            homes.extend(self.home(report).map(|home| (node.clone(), home.up)));
+            match self.goal(node, report, expected.desire) {
+                Ok(Some(goal)) => {
+                    goals.insert(node.clone(), goal);
+                }
+                Ok(None) => {}
+                Err(why) => {
+                    self.waiting.insert(node.clone(), why);
+                }
+            }
+        }
+        (goals, homes)
     }
 
     /// `None`: no route is to bring it there.

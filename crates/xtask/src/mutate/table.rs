@@ -564,6 +564,22 @@ pub const MUTATIONS: &[Mutation] = &[
     },
     Mutation {
         invariant: 11,
+        name: "takes off below a station through which its autopilot would return",
+        file: "crates/fleet/src/planning/site/takeoff.rs",
+        find: "        self.claims.climbs_through(node, way, station)\n",
+        replace: "        self.claims.climbs_through(node, way, station).filter(|_| false)\n",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 11,
+        name: "goes to a station through which another would return from its plan",
+        file: "crates/fleet/src/planning/site/homes.rs",
+        find: "other != node && self.flies_plan(other))\n",
+        replace: "other != node && self.flies_plan(other) && false)\n",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 11,
         name: "sends a route past one that a leader may have ordered to fly unseen",
         file: "crates/fleet/src/planning/drone/desire.rs",
         find: "SoFar::Fresh | SoFar::Flown => true,\n        SoFar::Over | SoFar::Killed => false,",

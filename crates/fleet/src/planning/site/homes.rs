@@ -1,8 +1,8 @@
 //! Places on the ground, and the returns of autopilots to them: which vehicles these keep from a goal.
 
 use super::observed::around;
-use super::{ABOVE_HOME, CROSSED_STATION, NOWHERE, SHARED_RETURN, Site, WANDERS, first_and_more};
-use crate::airspace::{Route, crossed_stations, shared_returns};
+use super::{ABOVE_HOME, CROSSED_STATION, Expected, NOWHERE, SHARED_RETURN, Site, WANDERS, first_and_more};
+use crate::airspace::{PlanReturns, Route, crossed_stations, shared_returns};
 use crate::planning::movement::Goal;
 use model::geo::Local;
 use model::ids::NodeName;
@@ -24,8 +24,11 @@ type Way = (NodeName, Route, Local, bool);
 pub(super) struct Returns {
     ways: Vec<Way>,
     cross: Crossings,
-    /// Vehicles whose ways home lead through the stations of others.
+    /// Vehicles whose ways home lead through the stations of others, or straight up through the ways of their plans.
     through: Crossings,
+    plans: PlanReturns,
+    /// Vehicles with stations that take off to them as soon as they may.
+    ready: BTreeSet<NodeName>,
     /// People are warned of these.
     told_cross: Crossings,
     told_through: Crossings,
@@ -70,14 +73,18 @@ fn told(found: &Crossings, before: &Crossings, doubt: impl Fn(&NodeName, &NodeNa
 }
 
 impl Site {
-    pub(super) fn compare_returns(&mut self, goals: &BTreeMap<NodeName, Goal>, now: Moment) {
+    pub(super) fn compare_returns(
+        &mut self,
+        goals: &BTreeMap<NodeName, Goal>,
+        vehicles: &BTreeMap<NodeName, Expected<'_>>,
+        now: Moment,
+    ) {
         // The airspace that it is to have, granted or not.
         let room = |node: &NodeName| self.rooms.get(node).filter(|room| room.is_sound()).map(around);
         let hold = |node: &NodeName, at: Local| Route::hold(at).with_room(room(node));
         let of = |(node, goal): (&NodeName, &Goal)| (!goal.lands).then(|| (node.clone(), hold(node, goal.at)));
         let holds: Vec<(NodeName, Route)> = goals.iter().filter_map(of).collect();
         let same = |(one, other): (&Way, &Way)| {
-            let near = |a: Local, b: Local| a.over_ground(b) <= WANDERS.0 && (a.up - b.up).abs() <= WANDERS.1;
             let holds = near(one.1.end(), other.1.end()) && one.1.room() == other.1.room();
             one.0 == other.0 && holds && near(one.2, other.2) && one.3 == other.3
         };
@@ -85,12 +92,22 @@ impl Site {
         let is_read = |node: &NodeName| self.claims.has_read_return(node);
         let way = |(node, hold): &(NodeName, Route)| (node.clone(), hold.clone(), home(node), is_read(node));
         let ways: Vec<Way> = holds.iter().map(way).collect();
-        let changed = ways.len() != self.returns.ways.len() || !ways.iter().zip(&self.returns.ways).all(same);
-        if changed {
+        let moved = ways.len() != self.returns.ways.len() || !ways.iter().zip(&self.returns.ways).all(same);
+        let mut plans = std::mem::take(&mut self.returns.plans);
+        let changed = plans.update(&self.claims, &self.plan_ways(vehicles), near) || moved;
+        if moved {
             self.returns.cross = shared_returns(&self.claims, &holds);
-            self.returns.through = crossed_stations(&self.claims, &holds);
             self.returns.ways = ways;
         }
+        if changed {
+            self.returns.through = crossed_stations(&self.claims, &holds);
+            for (node, other) in plans.crossed(&self.claims, &holds) {
+                self.returns.through.entry(node).or_default().insert(other);
+            }
+        }
+        self.returns.plans = plans;
+        let ready = goals.iter().filter(|(_, goal)| goal.ready && !goal.lands);
+        self.returns.ready = ready.map(|(node, _)| node.clone()).collect();
         if changed || !self.returns.unread.is_empty() {
             self.returns.tell(now);
         }
@@ -116,14 +133,24 @@ impl Site {
 
     /// Through whose stations the vehicle of `node` would return by itself, with what to do; `None`: through none.
     pub fn crossed_station(&self, node: &NodeName) -> Option<String> {
+        if let Some(above) = self.takeoffs.below.get(node) {
+            return self.crosses(node, &BTreeSet::from([above.clone()]));
+        }
         self.crosses(node, self.returns.told_through.get(node)?)
     }
 
     fn crosses(&self, node: &NodeName, others: &BTreeSet<NodeName>) -> Option<String> {
         let (first, more) = first_and_more(others)?;
-        let volume = match self.rooms.contains_key(first) {
-            true => "the volume around ",
-            false => "",
+        let (whose, makes_way, none) = if self.returns.plans.has(first) {
+            ("the way of the plan", "stops", "nobody flies")
+        } else if self.rooms.contains_key(first) {
+            (
+                "the volume around the station",
+                "is moved out of the way",
+                "no station lies",
+            )
+        } else {
+            ("the station", "is moved out of the way", "no station lies")
         };
         let (leads, unless) = match self.claims.has_read_return(node) {
             true => {
@@ -136,8 +163,8 @@ impl Site {
             ),
         };
         Some(format!(
-            "{CROSSED_STATION}{leads} through {volume}the station of the vehicle of node {first}{more}, which is moved out of the way when it \
-             begins; give its autopilot a return altitude at which no station lies ({}){unless}",
+            "{CROSSED_STATION}{leads} through {whose} of the vehicle of node {first}{more}, which {makes_way} when it begins; give its autopilot \
+             a return altitude at which {none} ({}){unless}",
             all_names(Meaning::ReturnAltitude)
         ))
     }
@@ -153,36 +180,69 @@ impl Site {
     /// Keeps vehicles whose preflight refuses on the ground while their autopilots would return through another's station, or the autopilot
     /// of another on its way to a station through theirs. A vehicle that is not ready to take off goes nowhere, and blocks nobody.
     pub(super) fn keep_from_crossed_returns(&mut self, goals: &mut BTreeMap<NodeName, Goal>) {
-        let on_ground = |node: &NodeName| self.claims.place(node).is_some_and(|(_, on_ground)| on_ground);
         let goes = |node: &NodeName| self.goes(node, goals);
-        let crosses = |node: &NodeName| {
-            let through = self.returns.through.get(node)?;
-            self.crosses(node, &through.iter().filter(|other| goes(other)).cloned().collect())
-        };
-        let comes_through = |node: &NodeName| {
-            let mut ways = self.returns.through.iter();
-            let stays = |other: &NodeName| on_ground(other) && self.strict.contains(other) || !goes(other);
-            let (other, _) = ways.find(|(other, stations)| stations.contains(node) && !stays(other))?;
-            let would = self.would(other);
-            Some(format!(
-                "the autopilot of the vehicle of node {other} {would} return through its station"
-            ))
-        };
         let kept: Vec<(NodeName, String)> = goals
             .iter()
-            .filter(|(node, goal)| !goal.lands && self.strict.contains(*node) && on_ground(node))
-            .filter_map(|(node, _)| Some((node.clone(), crosses(node).or_else(|| comes_through(node))?)))
+            .filter(|(node, goal)| !goal.lands && self.is_down(node))
+            .filter_map(|(node, _)| Some((node.clone(), self.refuses(node, &goes)?)))
             .collect();
         for (node, why) in kept {
             goals.remove(&node);
-            self.waiting
-                .insert(node, format!("stays on the ground (preflight: Refuse): {why}"));
+            self.waiting.insert(node, why);
         }
     }
 
+    /// The same for a vehicle with a plan, in a clause; `None`: it may take off.
+    pub(super) fn refused_plan(&self, node: &NodeName) -> Option<String> {
+        let goes = |other: &NodeName| self.flies_plan(other) || self.returns.ready.contains(other);
+        self.refuses(node, &goes)
+    }
+
+    /// Why the preflight of a vehicle on the ground refuses, if it does: for its return through the station of one that `goes` there, or the
+    /// other way round.
+    fn refuses(&self, node: &NodeName, goes: &dyn Fn(&NodeName) -> bool) -> Option<String> {
+        if !self.strict.contains(node) {
+            return None;
+        }
+        let crosses = || {
+            let through = self.returns.through.get(node)?;
+            self.crosses(node, &through.iter().filter(|other| goes(other)).cloned().collect())
+        };
+        let comes_through = || {
+            let mut ways = self.returns.through.iter();
+            let is_kept = |other: &NodeName| self.strict.contains(other) && !self.flies_plan(other);
+            let stays = |other: &NodeName| is_kept(other) || !goes(other);
+            let (other, _) = ways.find(|(other, stations)| stations.contains(node) && !stays(other))?;
+            let would = self.would(other);
+            let whose = match self.returns.plans.has(node) {
+                true => "the way of its plan",
+                false => "its station",
+            };
+            Some(format!(
+                "the autopilot of the vehicle of node {other} {would} return through {whose}"
+            ))
+        };
+        let why = crosses().or_else(comes_through)?;
+        Some(format!("stays on the ground (preflight: Refuse): {why}"))
+    }
+
+    fn is_down(&self, node: &NodeName) -> bool {
+        self.claims.place(node).is_some_and(|(_, on_ground)| on_ground)
+    }
+
+    /// Whether a vehicle is in the air, or was granted its plan.
+    fn flies_plan(&self, node: &NodeName) -> bool {
+        self.owns_plan(node) || !self.is_down(node)
+    }
+
     fn goes(&self, node: &NodeName, goals: &BTreeMap<NodeName, Goal>) -> bool {
-        let on_ground = self.claims.place(node).is_some_and(|(_, on_ground)| on_ground);
-        !on_ground || goals.get(node).is_some_and(|goal| goal.ready)
+        self.flies_plan(node) || goals.get(node).is_some_and(|goal| goal.ready)
+    }
+
+    /// A vehicle that flies its plan, and whose autopilot would climb through `hold` of that of `node` to return from the way of that plan.
+    pub(super) fn plan_below(&self, node: &NodeName, hold: &Route) -> Option<NodeName> {
+        let below = self.returns.plans.climb_through(hold, self.claims.rules());
+        below.into_iter().find(|other| other != node && self.flies_plan(other))
     }
 
     /// Least distance over ground of two places for takeoff and landing, meters.
@@ -346,7 +406,11 @@ impl Site {
     pub(super) fn keep_from_return_columns(&mut self, goals: &mut BTreeMap<NodeName, Goal>) {
         let mut taken: Vec<(NodeName, Route)> = Vec::new();
         for node in self.expected.keys() {
-            taken.extend(self.hold_in_air(node).map(|hold| (node.clone(), hold)));
+            // The way of a plan ends on the ground.
+            let is_on_plan = self.returns.plans.has(node) && self.claims.under_way(node);
+            let hold = self.hold_in_air(node).filter(|_| !is_on_plan);
+            let hold = hold.or_else(|| self.granted_hold(node).map(Route::hold));
+            taken.extend(hold.map(|hold| (node.clone(), hold)));
         }
         let mut kept = Vec::new();
         for (node, goal) in goals.iter().filter(|(_, goal)| !goal.lands) {
@@ -355,31 +419,60 @@ impl Site {
                 continue;
             }
             let own = Route::hold(goal.at);
+            if let Some(other) = self.plan_below(node, &own) {
+                kept.push((node.clone(), self.lies_above("the way of the plan", &other)));
+                continue;
+            }
             let other = taken
                 .iter()
                 .find(|(other, hold)| other != node && self.returns_through((node, &own), (other, hold)));
             match other {
-                Some((other, hold)) => kept.push((node.clone(), other.clone(), hold.end().up > goal.at.up)),
+                Some((other, hold)) => {
+                    let lies = match hold.end().up > goal.at.up {
+                        true => self.lies_below(node, other),
+                        false => self.lies_above("the place", other),
+                    };
+                    kept.push((node.clone(), lies));
+                }
                 None if self.goes(node, goals) => taken.push((node.clone(), own)),
                 None => {}
             }
         }
-        for (node, other, is_below) in kept {
-            let (which, whose, lower) = if is_below {
-                ("below", "its own", &node)
-            } else {
-                ("above", "the other's", &other)
-            };
-            let would = self.would(lower);
-            let why = format!(
-                "has no route: its station lies {which} the place of the vehicle of node {other}, and {whose} autopilot {would} return through \
-                 both; move the station, or lower the return altitude of that autopilot ({})",
-                all_names(Meaning::ReturnAltitude)
-            );
-            self.waiting.insert(node.clone(), why);
+        for (node, lies) in kept {
+            self.waiting
+                .insert(node.clone(), format!("has no route: its station {lies}"));
             goals.remove(&node);
         }
     }
+
+    /// After the words for the lower place, which is that of `node`.
+    pub(super) fn lies_below(&self, node: &NodeName, other: &NodeName) -> String {
+        let would = self.would(node);
+        format!(
+            "lies below the place of the vehicle of node {other}, and its own autopilot {would} return through both; {}",
+            what_to_do()
+        )
+    }
+
+    fn lies_above(&self, what: &str, other: &NodeName) -> String {
+        let would = self.would(other);
+        format!(
+            "lies above {what} of the vehicle of node {other}, and the other's autopilot {would} return through both; {}",
+            what_to_do()
+        )
+    }
+}
+
+fn what_to_do() -> String {
+    format!(
+        "move the station, or lower the return altitude of that autopilot ({})",
+        all_names(Meaning::ReturnAltitude)
+    )
+}
+
+/// Whether one place is the other, within what homes wander.
+fn near(a: Local, b: Local) -> bool {
+    a.over_ground(b) <= WANDERS.0 && (a.up - b.up).abs() <= WANDERS.1
 }
 
 /// Over ground, of squares of this side.

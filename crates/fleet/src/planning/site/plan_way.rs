@@ -189,6 +189,18 @@ impl Site {
         self.plans = known.collect();
     }
 
+    /// Of all that are flown, or are to be: as granted, if they are.
+    pub(super) fn plan_ways(&self, vehicles: &BTreeMap<NodeName, Expected<'_>>) -> BTreeMap<NodeName, &Route> {
+        let with_plans = vehicles.iter().filter(|(_, expected)| expected.desire == Desire::Plan);
+        let way = |node: &NodeName| {
+            let granted = self.granted_plans.get(node).map(Granted::way);
+            granted.or_else(|| self.plans.get(node).map(Planned::way))
+        };
+        with_plans
+            .filter_map(|(node, _)| Some((node.clone(), way(node)?)))
+            .collect()
+    }
+
     /// Of the plan that the agent of `node` holds by its report, or is to hold.
     pub(super) fn plan_way(&self, node: &NodeName, report: &Report) -> Option<PlanWay<'_>> {
         let granted = self
@@ -427,6 +439,12 @@ impl Site {
         }
         if !others.is_empty() {
             self.waiting.insert(node.clone(), sentence(&Waiting::For(others)));
+            return;
+        }
+        if let Some(other) = self.station_above(node, &way, vehicles) {
+            let lies = self.lies_below(node, &other);
+            let why = format!("does not go on with its plan: the rest of its way {lies}");
+            self.waiting.insert(node.clone(), why);
             return;
         }
         self.claims.claim_takeoff(node, Some(way.clone()), now);

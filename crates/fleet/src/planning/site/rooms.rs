@@ -181,6 +181,13 @@ impl Site {
                 all_names(Meaning::ReturnAltitude)
             ));
         }
+        if let Some(other) = self.plan_below(node, hold) {
+            return Err(format!(
+                "it would lie above the way of the plan of the vehicle of node {other}, whose autopilot would return through it; move the \
+                 station, or lower the return altitude of that autopilot ({})",
+                all_names(Meaning::ReturnAltitude)
+            ));
+        }
         match self.refused_return(node) {
             Some(other) => Err(format!(
                 "the autopilot of one would return through the station of the other, or the volume around it, which is the vehicle of node \

@@ -5,6 +5,7 @@
 //! has not flown: then none without a station would fly. A vehicle with a plan leaves its home, so all of its way has to be clear of all,
 //! and stay clear until it takes off.
 
+use super::homes::Returns;
 use super::plan_way::{self, Granted};
 use super::{ABOVE_HOME, Desire, Expected, FENCES_UNKNOWN, Site, ordered_height, takes_off};
 use crate::airspace::{Owner, Route, Unsteady, Volume};
@@ -41,6 +42,8 @@ pub(super) struct Takeoffs {
     changes: BTreeMap<NodeName, AltitudeAboveHome>,
     /// Granted altitudes, and until when at least the way there is its own.
     heights: BTreeMap<NodeName, (AltitudeAboveHome, Moment)>,
+    /// Vehicles that wait, each with the one at a station straight above through which its autopilot would return.
+    pub(super) below: BTreeMap<NodeName, NodeName>,
     /// No vehicle has a station, or flies for a Mission.
     pub(super) asleep: bool,
 }
@@ -59,6 +62,9 @@ impl Site {
     pub fn rest(&mut self) -> bool {
         // Who is given a goal again leaves from where it is by then.
         self.altitudes_left.clear();
+        // Nor is anybody warned of a station.
+        self.takeoffs.below.clear();
+        self.returns = Returns::default();
         !std::mem::replace(&mut self.takeoffs.asleep, true)
     }
 
@@ -111,6 +117,7 @@ impl Site {
     pub(super) fn grant_takeoffs(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
         self.takeoffs.asleep = false;
         self.takeoffs.nowhere.clear();
+        self.takeoffs.below.clear();
         self.keep_granted_plans(vehicles, now);
         for (node, expected) in vehicles {
             let grounded = self.claims.place(node).filter(|(_, on_ground)| *on_ground);
@@ -173,11 +180,15 @@ impl Site {
         let way = at.and_then(|at| self.way_up(at, expected));
         let is_given = self.takeoffs.until.contains_key(node) && !self.takeoffs.plans.contains_key(node);
         let may_begin = |way: &Route| self.fences.is_some() && self.is_clear(node, way, vehicles);
-        let Some(way) = way.filter(|way| is_given || may_begin(way)) else {
-            self.revoke_takeoff(node, now);
-            return;
-        };
-        self.let_climb(node, way, vehicles, now);
+        match way {
+            Some(way) if is_given || may_begin(&way) => self.let_climb(node, way, vehicles, now),
+            way => {
+                if let Some(way) = way {
+                    self.wait_below_station(node, &way, vehicles, "does not take off");
+                }
+                self.revoke_takeoff(node, now);
+            }
+        }
     }
 
     /// Claims the column above a vehicle on the ground, if it is clear of those that may come into it, and asks again until it takes off: a
@@ -189,6 +200,7 @@ impl Site {
             self.takeoffs.until.insert(node.clone(), now.plus(MAY_BE_UNDER_WAY));
             return;
         }
+        self.wait_below_station(node, &way, vehicles, "does not take off");
         match self.takeoffs.until.get(node).copied() {
             Some(until) if now <= until => {
                 self.takeoffs.crossed.insert(node.clone());
@@ -231,6 +243,8 @@ impl Site {
                 }
                 let until = now.plus(MAY_BE_UNDER_WAY);
                 self.takeoffs.heights.insert(node, (height, until));
+            } else if let Some(way) = way {
+                self.wait_below_station(&node, &way, vehicles, "does not change its altitude");
             }
         }
     }
@@ -391,12 +405,30 @@ impl Site {
                 self.waiting.insert(node.clone(), why);
                 return;
             }
+            if self.wait_for_returns(node, &way, vehicles) {
+                return;
+            }
             self.takeoffs.plans.insert(node.clone(), planned.digest().clone());
         }
         self.claims.claim_takeoff(node, Some(way), now);
         granted.go_on();
         self.granted_plans.insert(node.clone(), granted);
         self.takeoffs.until.insert(node.clone(), now.plus(MAY_BE_UNDER_WAY));
+    }
+
+    /// Whether a vehicle with a plan along `way` stays on the ground for a station above it, or, where its preflight refuses that, for any return
+    /// through another.
+    fn wait_for_returns(&mut self, node: &NodeName, way: &Route, vehicles: &BTreeMap<NodeName, Expected<'_>>) -> bool {
+        let why = match self.station_above(node, way, vehicles) {
+            Some(other) => Some(format!(
+                "does not take off: the way of its plan {}",
+                self.lies_below(node, &other)
+            )),
+            None => self.refused_plan(node),
+        };
+        let waits = why.is_some();
+        self.waiting.extend(why.map(|why| (node.clone(), why)));
+        waits
     }
 
     /// Why a plan is not flown low over `others` in its way that are all on the ground with nothing to fly, as a clause.
@@ -445,6 +477,45 @@ impl Site {
             Owner::Traffic(_) => false,
         };
         !self.claims.in_the_way(node, way).iter().any(may_come_near)
+            && self.station_above(node, &Route::hold(way.end()), vehicles).is_none()
+    }
+
+    /// Another that holds, or will, at a station straight above `way`, if the autopilot of `node` would climb through it to return from there:
+    /// no station is granted above one in the air for the same reason.
+    pub(super) fn station_above(
+        &self,
+        node: &NodeName,
+        way: &Route,
+        vehicles: &BTreeMap<NodeName, Expected<'_>>,
+    ) -> Option<NodeName> {
+        let station = |other: &NodeName| {
+            let expected = vehicles.get(other);
+            let stays = expected.is_some_and(|expected| matches!(expected.desire, Desire::At(_)));
+            self.hold_in_air(other).filter(|_| stays)
+        };
+        self.claims.climbs_through(node, way, station)
+    }
+
+    /// Says why the vehicle of `node` does not do `what`, if a station above keeps it from that.
+    fn wait_below_station(
+        &mut self,
+        node: &NodeName,
+        way: &Route,
+        vehicles: &BTreeMap<NodeName, Expected<'_>>,
+        what: &str,
+    ) {
+        if let Some(other) = self.station_above(node, &Route::hold(way.end()), vehicles) {
+            let lies = self.lies_below(node, &other);
+            self.waiting
+                .insert(node.clone(), format!("{what}: its place above home {lies}"));
+            self.takeoffs.below.insert(node.clone(), other);
+        }
+    }
+
+    /// Where a vehicle on the ground without a station will hold, which was granted its takeoff.
+    pub(super) fn granted_hold(&self, node: &NodeName) -> Option<Local> {
+        let is_given = self.takeoffs.until.contains_key(node) && !self.owns_plan(node);
+        self.claims.takeoff_end(node).filter(|_| is_given)
     }
 
     /// Whether the vehicle of `node` is, or may be, elsewhere than above its home, by what its Drone asks for or as it was observed: people chose

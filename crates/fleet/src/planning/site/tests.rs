@@ -5,6 +5,7 @@ mod adopted;
 mod layers;
 mod owned;
 mod parked;
+mod plan_returns;
 mod plans;
 mod returns;
 mod rooms;

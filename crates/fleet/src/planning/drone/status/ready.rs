@@ -52,8 +52,8 @@ fn waits(drone: &Facts, report: &Report) -> Option<(ReadyReason, String)> {
                         format!("on the ground: it does not take off: {why}"),
                     ));
                 }
-                let text = "on the ground: others fly or hold where it is to fly, or one that was in the air is not heard, as kubectl get vehicles \
-                            shows; it takes off once that is clear";
+                let text = "on the ground: others fly or hold where it is to fly, or where its autopilot would return, or one that was in the air \
+                            is not heard, as kubectl get vehicles shows; it takes off once that is clear";
                 return Some((ReadyReason::NoRoute, text.to_owned()));
             }
             let off_station = drone

@@ -29,7 +29,13 @@ pub(super) fn corridor(name: &str, home: f64, north: f64) -> (NodeName, Corridor
     (node(name), corridor)
 }
 
-fn fly(site: &mut Site, vehicles: &[Vehicle], plans: &BTreeMap<NodeName, Corridor>, flying: &[&str], second: u64) {
+pub(super) fn fly(
+    site: &mut Site,
+    vehicles: &[Vehicle],
+    plans: &BTreeMap<NodeName, Corridor>,
+    flying: &[&str],
+    second: u64,
+) {
     let now = at(second);
     let report = |vehicle: &Vehicle| {
         let mut report = vehicle.report(now);
@@ -277,7 +283,7 @@ fn a_vehicle_that_flew_a_plan_keeps_others_down_until_landed_whatever_its_orders
 }
 
 /// Flies out on its way of 200 m to the north, and is taken by a pilot to `to`, who gives it back there.
-fn given_back_by_a_pilot(to: (f64, f64)) -> (Site, BTreeMap<NodeName, Corridor>, [Vehicle; 2]) {
+pub(super) fn given_back_by_a_pilot(to: (f64, f64)) -> (Site, BTreeMap<NodeName, Corridor>, [Vehicle; 2]) {
     let plans: BTreeMap<NodeName, Corridor> = [corridor("a", 0.0, 200.0)].into();
     let mut vehicles = [vehicle("a", 0.0, Desire::Plan), vehicle("b", -40.0, Desire::Nothing)];
     let mut site = new();
@@ -293,7 +299,7 @@ fn given_back_by_a_pilot(to: (f64, f64)) -> (Site, BTreeMap<NodeName, Corridor>,
 }
 
 /// For the vehicle of `a`, which holds.
-fn names_plan(site: &Site, vehicle: &Vehicle, plans: &BTreeMap<NodeName, Corridor>) -> bool {
+pub(super) fn names_plan(site: &Site, vehicle: &Vehicle, plans: &BTreeMap<NodeName, Corridor>) -> bool {
     let mut report = vehicle.report(at(0));
     report.plan.held = plans.get(&vehicle.node).map(|corridor| corridor.digest.clone());
     site.may_fly_on(&vehicle.node, &digest("a"), &report)

@@ -202,3 +202,73 @@ fn one_that_is_not_ready_to_take_off_keeps_nobody_on_the_ground_by_its_station()
     assert!(!goes(true), "it would return through the station of b");
     assert!(goes(false), "b never comes there");
 }
+
+/// `a` holds at its station 40 m above the home of `b`, which has none.
+fn station_above_a_home(returns_at: Option<f64>) -> [Vehicle; 2] {
+    let mut vehicles = [
+        vehicle("a", 0.0, Desire::At(station(50.0, 0.0, 40.0))),
+        vehicle("b", 50.0, Desire::AboveHome(AltitudeAboveHome(10.0))),
+    ];
+    (vehicles[0].at, vehicles[0].up, vehicles[0].activity) = ((50.0, 0.0), 40.0, Activity::Holding);
+    vehicles[1].returns_at = returns_at;
+    vehicles
+}
+
+#[test]
+fn a_vehicle_without_a_station_does_not_take_off_below_one_through_which_it_would_return() {
+    for (returns_at, may) in [(Some(60.0), false), (None, false), (Some(30.0), true)] {
+        for has_order in [false, true] {
+            let mut site = new();
+            let mut vehicles = station_above_a_home(returns_at);
+            for second in 0..2 {
+                match has_order {
+                    true => update(&mut site, &vehicles, second),
+                    false => update_while_b_waits(&mut site, &vehicles, second),
+                }
+            }
+            let case = format!("{returns_at:?}, has its order: {has_order}");
+            assert_eq!(site.may_take_off(&node("b")), may, "{case}");
+            let why = site.plan_waits(&node("b")).unwrap_or_default();
+            assert_eq!(
+                why.contains("lies below the place of the vehicle of node a") && why.contains("RTL_ALT"),
+                !may,
+                "{case}: {why}"
+            );
+            let warned = site.crossed_station(&node("b"));
+            assert_eq!(warned.is_some_and(|text| text.contains("node a")), !may, "{case}");
+            (vehicles[0].at, vehicles[0].desire) = ((0.0, 60.0), Desire::At(station(0.0, 60.0, 40.0)));
+            update(&mut site, &vehicles, 2);
+            assert!(site.may_take_off(&node("b")), "{case}: it has gone");
+            assert_eq!(site.crossed_station(&node("b")), None, "{case}");
+        }
+    }
+}
+
+#[test]
+fn a_vehicle_without_a_station_changes_no_altitude_below_one_through_which_it_would_return() {
+    for (returns_at, may) in [(60.0, false), (30.0, true)] {
+        let mut site = new();
+        let mut vehicles = station_above_a_home(Some(returns_at));
+        (vehicles[1].up, vehicles[1].activity) = (10.0, Activity::Holding);
+        let asked = AltitudeAboveHome(20.0);
+        for second in 0..2 {
+            site.changes([(node("b"), asked)].into());
+            update(&mut site, &vehicles, second);
+        }
+        assert_eq!(site.may_change_to(&node("b"), asked), may, "{returns_at} m");
+    }
+}
+
+#[test]
+fn nobody_flies_to_a_station_above_one_that_was_granted_its_takeoff_and_would_return_through_it() {
+    for (returns_at, goes) in [(60.0, false), (30.0, true)] {
+        let mut site = new();
+        let mut vehicles = station_above_a_home(Some(returns_at));
+        (vehicles[0].at, vehicles[0].up, vehicles[0].activity) = ((0.0, 0.0), 0.0, Activity::Idle);
+        for second in 0..3 {
+            update_while_b_waits(&mut site, &vehicles, second);
+            assert!(site.may_take_off(&node("b")), "{returns_at} m, second {second}");
+        }
+        assert_eq!(site.route(&node("a")).is_some(), goes, "{returns_at} m");
+    }
+}

@@ -257,6 +257,39 @@ fn items_of_a_gimbal_are_kept_and_camera_setup_is_left_out() {
 }
 
 #[test]
+fn a_kept_mission_is_previewed_without_its_takeoff_wherever_that_is() {
+    let folder = Folder::new();
+    let mut open = item(1, 22, None, 20.0);
+    open["frame"] = json!(3);
+    let takeoffs = [
+        open,
+        item(1, 22, Some([0.0, 0.0]), 20.0),
+        item(1, 22, Some([47.3977, 8.5456]), 20.0),
+    ];
+    for takeoff in takeoffs {
+        for end in [item(5, 20, None, 0.0), item(5, 21, Some([0.0, 0.0]), 0.0)] {
+            let items = [
+                takeoff.clone(),
+                item(2, 16, Some(NORTH), 20.0),
+                item(3, 205, None, 0.0),
+                item(4, 16, Some([47.3977, 8.5462]), 20.0),
+                end,
+            ];
+            let file = folder.file("gimbal.plan", plan(&items).to_string());
+            let kept = folder.file("kept.yaml", skein(&["import", &file]).stdout);
+            let preview = skein(&["mission", "preview", &kept]);
+            let said = String::from_utf8_lossy(&preview.stderr).into_owned();
+            assert!(preview.status.success(), "{takeoff}: {said}");
+            let said = String::from_utf8(preview.stdout).unwrap();
+            assert!(
+                said.contains("  places   2\n") && !said.contains("does not fly"),
+                "{takeoff}: {said}"
+            );
+        }
+    }
+}
+
+#[test]
 fn kept_items_say_what_is_not_flown_and_where_the_file_lands() {
     let folder = Folder::new();
     let mut photos = item(3, 2000, None, 0.0);

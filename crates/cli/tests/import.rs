@@ -290,6 +290,43 @@ fn a_kept_mission_is_previewed_without_its_takeoff_wherever_that_is() {
 }
 
 #[test]
+fn a_preview_names_what_is_not_flown_as_the_file_does() {
+    let folder = Folder::new();
+    let preview = |item_3: Value| {
+        let takeoff = item(1, 22, Some([0.0, 0.0]), 20.0);
+        let last = item(4, 16, Some([47.3977, 8.5462]), 20.0);
+        let plan = plan(&[takeoff, item(2, 16, Some(NORTH), 20.0), item_3, last]).to_string();
+        let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}, "data": {"c": plan}});
+        let mission = "apiVersion: skein.dev/v1alpha1\nkind: Mission\nmetadata: {name: a}\n\
+                       spec: {planFrom: {configMapKeyRef: {name: b, key: c}}}\n";
+        skein(&[
+            "mission",
+            "preview",
+            &folder.file("a.yaml", format!("{map}\n---\n{mission}")),
+        ])
+    };
+    let drawn = preview(item(3, 208, None, 0.0));
+    let said = String::from_utf8_lossy(&drawn.stdout).into_owned();
+    assert!(drawn.status.success(), "{}", String::from_utf8_lossy(&drawn.stderr));
+    assert!(
+        said.contains("  places   2\n")
+            && said.contains(
+                "unchanged: item 2 (DO_PARACHUTE, number 3 in QGroundControl) cannot be part of a flight; remove it"
+            ),
+        "{said}"
+    );
+    let mut local = item(3, 16, Some(NORTH), 20.0);
+    local["frame"] = json!(1);
+    let said = String::from_utf8(preview(local).stderr).unwrap();
+    assert!(
+        said.contains(
+            "item 2 (NAV_WAYPOINT, number 3 in QGroundControl): frame 1 has no counterpart in a route; change it"
+        ),
+        "{said}"
+    );
+}
+
+#[test]
 fn kept_items_say_what_is_not_flown_and_where_the_file_lands() {
     let folder = Folder::new();
     let mut photos = item(3, 2000, None, 0.0);

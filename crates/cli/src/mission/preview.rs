@@ -8,7 +8,7 @@ use fleet::planning::mission::{Flier, Plan, Work};
 use model::plan::Route;
 use model::plan::item::{self, Item};
 use model::units::Wgs84;
-use plan_files::check;
+use plan_files::{check, route};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -121,9 +121,11 @@ fn planned(manifest: &Manifest, fliers: impl FnOnce(&Work) -> Vec<Flier>) -> Res
         }
         Content::Plan(plan) => {
             let items = &plan.file.items;
-            let flown = Work::of_items(items).map_err(|error| failed(&error));
-            if let Err(Failure::Failed(why)) = &flown {
-                said = format!("\nA Mission does not fly this file unchanged: {why}\n");
+            let flown = Work::of_items(items);
+            if flown.is_err() {
+                for why in check::summary(&route::unchanged(&plan)) {
+                    let _ = writeln!(said, "\nA Mission does not fly this file unchanged: {why}");
+                }
             }
             for doubt in [check::home_unknown(&plan), check::far_above_home(&plan)]
                 .into_iter()
@@ -132,7 +134,7 @@ fn planned(manifest: &Manifest, fliers: impl FnOnce(&Work) -> Vec<Flier>) -> Res
                 let _ = writeln!(said, "\nNOTE: {doubt}");
             }
             photos = Some(photos_of(items));
-            let (places, work) = flown.map(with_places).or_else(|_| drawn(items))?;
+            let (places, work) = flown.map(with_places).or_else(|_| drawn(&plan))?;
             ("plan", places, work)
         }
     };
@@ -150,8 +152,9 @@ fn with_places(work: Work) -> (usize, Work) {
 }
 
 /// Straight ways between the places of items that no Mission flies.
-fn drawn(items: &[Item]) -> Result<(usize, Work), Failure> {
-    let places = item::places(items).map_err(|error| failed(&error))?;
+fn drawn(plan: &plan_files::Plan) -> Result<(usize, Work), Failure> {
+    let places = item::places(&plan.file.items)
+        .map_err(|error| Failure::Failed(format!("{}: {}; change it", plan.item(error.number), error.source)))?;
     let route = Route::new(places).map_err(|error| failed(&error))?;
     let work = Work::of_route(&route).map_err(|error| failed(&error))?;
     Ok((route.waypoints().len(), work))

@@ -290,6 +290,49 @@ fn a_kept_mission_is_previewed_without_its_takeoff_wherever_that_is() {
 }
 
 #[test]
+fn items_that_no_mission_flies_are_not_kept_and_nothing_is_printed() {
+    let folder = Folder::new();
+    let kept = |of: &[Value]| refused(&[&folder.file("a.plan", plan(of).to_string()), "--keep-items"]);
+    let (first, last) = (
+        item(1, 16, Some(NORTH), 20.0),
+        item(3, 16, Some([47.3977, 8.5462]), 20.0),
+    );
+    let mut wide = first.clone();
+    wide["params"][1] = json!(25);
+    let mut local = item(2, 16, Some(NORTH), 20.0);
+    local["frame"] = json!(1);
+    let route = "leave out --keep-items, and the file becomes a route";
+    for (items, why, advice) in [
+        (
+            vec![first.clone(), item(2, 177, None, 0.0), last.clone()],
+            "item 1 (DO_JUMP, number 2 in QGroundControl) cannot be part of a flight; remove it",
+            "with --leave-out",
+        ),
+        (vec![first.clone(), local, last.clone()], "item 1 ", ""),
+        (vec![wide, last.clone()], "25 m from it", route),
+        (
+            vec![
+                first.clone(),
+                item(2, 21, Some(NORTH), 0.0),
+                item(3, 22, Some(NORTH), 20.0),
+                last.clone(),
+            ],
+            "comes after a landing or return",
+            route,
+        ),
+        (
+            vec![first, item(2, 82, Some(NORTH), 20.0), last],
+            "leaves the straight way",
+            "",
+        ),
+    ] {
+        let (code, said) = kept(&items);
+        assert_eq!(code, Some(1), "{said}");
+        assert!(said.contains(why) && said.contains(advice), "{said}");
+    }
+}
+
+#[test]
 fn a_preview_names_what_is_not_flown_as_the_file_does() {
     let folder = Folder::new();
     let preview = |item_3: Value| {
@@ -705,7 +748,10 @@ fn several_files_are_checked_at_once_and_nothing_is_printed_if_one_is_wrong() {
 #[test]
 fn an_object_that_is_too_large_for_an_annotation_is_said() {
     let folder = Folder::new();
-    let row = |number: u32| format!("{number}\t0\t3\t16\t0\t0\t0\t0\t47.39{:05}\t8.5456\t20\t1\n", number);
+    let row = |number: u32| match number % 7 {
+        1 => format!("{number}\t0\t3\t16\t0\t0\t0\t0\t47.39{number:05}\t8.5456\t20\t1\n"),
+        _ => format!("{number}\t0\t2\t205\t-45.5\t0\t0.25\t0\t0\t0\t0\t1\n"),
+    };
     let rows: String = (1..=6000).map(row).collect();
     let home = "QGC WPL 110\n0\t1\t0\t16\t0\t0\t0\t0\t47.397742\t8.545594\t488.0\t1\n";
     let file = folder.file("long.waypoints", format!("{home}{rows}"));

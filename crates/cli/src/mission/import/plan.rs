@@ -164,18 +164,17 @@ fn note(plan: &Plan, left: &LeftOut) -> String {
     )
 }
 
-/// Refuses contradictions, places beyond a site and open waypoints; reports whatever else no Mission flies.
+/// Refuses what no Mission flies.
 fn unchanged(file: &File<'_>, plan: &Plan, text: &str, objects: &mut Objects) -> Result<(), Failure> {
-    let mut problems = check::contradictions(plan);
-    problems.extend(check::places(plan));
-    problems.extend(check::open_waypoints(plan));
+    let problems = route::unchanged(plan);
     if !problems.is_empty() {
-        return Err(refused(&problems));
-    }
-    for problem in check::summary(&route::unchanged(plan)) {
-        objects
-            .notes
-            .push(format!("a Mission does not fly this file unchanged: {problem}"));
+        let mut lines = check::summary(&problems);
+        if route::route(plan, false).is_ok() {
+            lines.push("leave out --keep-items, and the file becomes a route".to_owned());
+        } else if route::route(plan, true).is_ok() {
+            lines.push("or make a route of the file, without such items, with --leave-out".to_owned());
+        }
+        return Err(Failure::Failed(lines.join("\n")));
     }
     let key = file
         .path

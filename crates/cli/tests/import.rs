@@ -333,6 +333,46 @@ fn items_that_no_mission_flies_are_not_kept_and_nothing_is_printed() {
 }
 
 #[test]
+fn a_servo_is_not_blamed_for_what_another_item_prevents() {
+    let folder = Folder::new();
+    let said = |second: Value| {
+        let items = [
+            item(1, 16, Some(NORTH), 20.0),
+            item(2, 183, None, 0.0),
+            second,
+            item(4, 16, Some([47.3977, 8.5456]), 20.0),
+        ];
+        let (code, said) = refused(&[&folder.file("servo.plan", plan(&items).to_string())]);
+        assert_eq!(code, Some(1), "{said}");
+        said
+    };
+    let mut wide = item(3, 16, Some([47.3977, 8.5462]), 20.0);
+    wide["params"][1] = json!(25);
+    let mut open = item(3, 19, None, 20.0);
+    open["frame"] = json!(3);
+    let named = "a route does not have item 1 (DO_SET_SERVO, number 2 in QGroundControl); mend what is said above";
+    for (second, why) in [
+        (wide, "item 2 takes its place for reached 25 m from it"),
+        (
+            open,
+            "item 2 (NAV_LOITER_TIME, number 3 in QGroundControl) has no place",
+        ),
+    ] {
+        let said = said(second);
+        let why = format!("skein: the items cannot be kept unchanged: {why}");
+        assert!(said.contains(&why) && said.contains(named), "{said}");
+        assert!(said.contains("--leave-out"), "{said}");
+    }
+    let high = said(item(3, 16, Some([47.3977, 8.5462]), 150.0));
+    assert!(
+        high.contains("150 m above home") && !high.contains("DO_SET_SERVO"),
+        "{high}"
+    );
+    let jump = said(item(3, 177, None, 0.0));
+    assert!(jump.contains("DO_JUMP") && !jump.contains("DO_SET_SERVO"), "{jump}");
+}
+
+#[test]
 fn a_preview_names_what_is_not_flown_as_the_file_does() {
     let folder = Folder::new();
     let preview = |item_3: Value| {

@@ -10,6 +10,8 @@ use crds::mission::{ConfigMapKey, PlanFrom, Route};
 use crds::{Mission, MissionSpec};
 use fleet::planning::mission::Work;
 use k8s_openapi::api::core::v1::ConfigMap;
+use model::plan::flight::{BadPlan, check_item};
+use model::plan::item::{self, Item};
 use plan_files::check::{self, Problem};
 use plan_files::route::{self, LeftOut, Routed};
 use plan_files::{Format, NotTaken, Plan};
@@ -97,10 +99,16 @@ fn mission(file: &File<'_>, plan: &Plan, text: &str, args: &ImportArgs, objects:
         Ok(routed) => of_route(file, plan, &routed, objects),
         Err(refusal) => {
             let trimmed = route::trimmed(plan, &refusal.left_out);
-            if choices.leave_out || !route::may_be_kept(&refusal.problems) || !route::unchanged(&trimmed).is_empty() {
-                return Err(refused(&refusal.problems));
-            }
             let kept: Vec<String> = refusal.problems.iter().filter_map(kept_item).collect();
+            let is_kept = |problem: &Problem| may_be_kept(plan, problem);
+            let wrong: Vec<Problem> = refusal.problems.into_iter().filter(|one| !is_kept(one)).collect();
+            if !wrong.is_empty() {
+                return Err(refused(&wrong));
+            }
+            if !route::unchanged(&trimmed).is_empty() {
+                let against = route::unchanged(&blanked(plan, &refusal.left_out));
+                return Err(not_kept(&kept, &against));
+            }
             let is_gone = |left: &&LeftOut| route::is_trimmed(left) || route::is_never_flown(left);
             let gone: Vec<&LeftOut> = refusal.left_out.iter().filter(is_gone).collect();
             let how = if gone.is_empty() {
@@ -121,6 +129,44 @@ fn mission(file: &File<'_>, plan: &Plan, text: &str, args: &ImportArgs, objects:
             config_map(file, "mission.plan", written, objects)
         }
     }
+}
+
+/// Whether `problem` is of an item that no route has, but unchanged items may.
+fn may_be_kept(plan: &Plan, problem: &Problem) -> bool {
+    let Problem::Unroutable { item, .. } = problem else {
+        return false;
+    };
+    let found = plan.file.items.get(item.number);
+    found.is_some_and(|found| !matches!(check_item(item.number, found), Err(BadPlan::Command { .. })))
+}
+
+/// As [`route::trimmed`], with the numbers of the file.
+fn blanked(plan: &Plan, left_out: &[LeftOut]) -> Plan {
+    let mut plan = plan.clone();
+    let gone = left_out.iter().filter(|left| route::is_trimmed(left));
+    for number in gone.flat_map(|left| &left.items) {
+        if let Some(gone) = plan.file.items.get_mut(*number) {
+            *gone = Item {
+                command: item::DO_SET_CAM_TRIGG_DIST,
+                frame: item::FRAME_MISSION,
+                params: [Some(0.0); 7],
+                goes_on: true,
+            };
+        }
+    }
+    plan
+}
+
+fn not_kept(kept: &[String], against: &[Problem]) -> Failure {
+    let mut lines: Vec<String> = check::summary(against)
+        .into_iter()
+        .map(|why| format!("the items cannot be kept unchanged: {why}"))
+        .collect();
+    lines.push(format!(
+        "a route does not have {}; mend what is said above to keep the items unchanged, or make a route without them with --leave-out",
+        kept.join(", ")
+    ));
+    Failure::Failed(lines.join("\n"))
 }
 
 fn kept_item(problem: &Problem) -> Option<String> {

@@ -935,6 +935,55 @@ fn altitudes_far_above_home_are_named_on_import_and_in_preview() {
     }
 }
 
+#[test]
+fn the_name_of_a_file_is_never_in_the_way() {
+    let folder = Folder::new();
+    let square = |west: f64| {
+        let east = west + 0.001;
+        let ring = json!([
+            [west, 47.39],
+            [east, 47.39],
+            [east, 47.391],
+            [west, 47.391],
+            [west, 47.39]
+        ]);
+        json!({"type": "Feature", "properties": {}, "geometry": {"type": "Polygon", "coordinates": [ring]}})
+    };
+    let two = json!({"type": "FeatureCollection", "features": [square(8.5), square(8.51)]}).to_string();
+    let stem = "map-export-of-the-large-field-north-east-of-the-river-2026-11-30".to_owned();
+    let long = folder.file(&format!("{stem}.geojson"), &two);
+    let (documents, said) = imported(&[&[long.as_str()][..], &SURVEY].concat());
+    let name = |number: u32| format!("Mission {}-{number}", &stem[..61]);
+    assert_eq!(titles(&documents), [name(1), name(2)], "{said}");
+    let (_, said) = refused(&[&[long.as_str()][..], &SURVEY, &["--name", &stem[..63]]].concat());
+    assert!(said.contains("choose a shorter name"), "{said}");
+    let file = folder.file(&format!("{stem}.plan"), whole_plan());
+    let (documents, _) = imported(&[&file]);
+    let fence = format!("Geofence {}-fence", stem[..57].trim_end_matches('-'));
+    assert_eq!(titles(&documents)[1], fence);
+
+    let mut only_fence: Value = serde_json::from_str(&whole_plan()).unwrap();
+    only_fence["mission"]["items"] = json!([]);
+    let files = [
+        folder.file("Поле.plan", whole_plan()),
+        folder.file("Луг.plan", whole_plan()),
+        folder.file("Граница.plan", only_fence.to_string()),
+    ];
+    let (documents, said) = imported(&files.each_ref().map(String::as_str));
+    let expected = [
+        "Mission mission",
+        "Geofence mission-fence",
+        "Mission mission-2",
+        "Geofence mission-2-fence",
+        "Geofence geofence",
+    ];
+    assert_eq!(titles(&documents), expected);
+    assert!(
+        said.contains("can be part of a name: it is named mission-2; choose another with --name"),
+        "{said}"
+    );
+}
+
 /// A square of 100 m.
 fn shapefile() -> Vec<u8> {
     let corners = [

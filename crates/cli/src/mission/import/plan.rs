@@ -1,6 +1,6 @@
 //! A ground station's file as a Mission, of a route or of unchanged items, and a Geofence.
 
-use super::objects::{Objects, refused};
+use super::objects::{Objects, refused, suffixed};
 use super::{File, wants};
 use crate::args::import::{ImportArgs, Kind};
 use crate::failure::Failure;
@@ -47,7 +47,7 @@ pub(super) fn import(
         match part {
             NotTaken::Geofence { .. } if fences => {
                 let name = if has_mission {
-                    format!("{}-fence", file.name)
+                    suffixed(&file.name, "-fence", args)
                 } else {
                     file.name.clone()
                 };

@@ -173,6 +173,11 @@ fn an_output_that_is_named_like_a_file_becomes_no_folder() {
         );
         assert!(!out.exists());
     }
+    let (code, said) = refused(&[&file, "--output", &file]);
+    assert!(
+        code == Some(2) && said.contains("field.plan is a file, and has to be a folder"),
+        "{said}"
+    );
     let out = folder.0.path().join("is-a-folder.yaml");
     std::fs::create_dir(&out).unwrap();
     assert!(skein(&["import", &file, "-o", &out.to_string_lossy()]).status.success());
@@ -982,6 +987,45 @@ fn the_name_of_a_file_is_never_in_the_way() {
         said.contains("can be part of a name: it is named mission-2; choose another with --name"),
         "{said}"
     );
+}
+
+#[test]
+fn equal_areas_are_said() {
+    let folder = Folder::new();
+    let square = |west: f64| {
+        let east = west + 0.001;
+        let ring = json!([
+            [west, 47.39],
+            [east, 47.39],
+            [east, 47.391],
+            [west, 47.391],
+            [west, 47.39]
+        ]);
+        json!({"type": "Feature", "properties": {}, "geometry": {"type": "Polygon", "coordinates": [ring]}})
+    };
+    let features = [square(8.5), square(8.51), square(8.5)];
+    let text = json!({"type": "FeatureCollection", "features": features}).to_string();
+    let file = folder.file("field.geojson", text);
+    let (documents, said) = imported(&[&[file.as_str()][..], &SURVEY].concat());
+    assert_eq!(documents.len(), 3);
+    assert!(
+        said.contains("Mission field-3 has the same area as Mission field-1,")
+            && said.matches("has the same area").count() == 1,
+        "{said}"
+    );
+}
+
+#[test]
+fn what_kind_leaves_out_is_said_so_and_a_name_is_not_empty() {
+    let folder = Folder::new();
+    let file = folder.file("field.plan", whole_plan());
+    let (_, said) = imported(&[&file, "--kind", "mission"]);
+    assert!(
+        said.contains("the geofence is not taken (polygons: 1, circles: 1); skein import takes it, unless --kind"),
+        "{said}"
+    );
+    let (code, said) = refused(&[&file, "--name", ""]);
+    assert!(code == Some(2) && said.contains("--name"), "{said}");
 }
 
 /// A square of 100 m.

@@ -289,14 +289,18 @@ pub(crate) fn made(name: &str, bytes: Vec<u8>, projection: Option<String>, args:
 fn output_is_folder(args: &ImportArgs) -> Result<(), Failure> {
     let Some(output) = &args.output else { return Ok(()) };
     let ending = output.extension().unwrap_or_default().to_string_lossy().to_lowercase();
-    if !["yaml", "yml", "json"].contains(&ending.as_str()) || output.is_dir() {
+    let is_named_like_a_file = ["yaml", "yml", "json"].contains(&ending.as_str());
+    if output.is_dir() || !(is_named_like_a_file || output.exists()) {
         return Ok(());
     }
+    let path = output.display().to_string();
+    let (why, other) = if output.exists() {
+        ("is a file, and has to be", "FILE")
+    } else {
+        ("is taken for", path.as_str())
+    };
     Err(Failure::Usage(format!(
-        "--output {} is taken for a folder, in which each object gets a file of its own; name a folder, or write all objects to one file \
-         with > {}",
-        output.display(),
-        output.display()
+        "--output {path} {why} a folder, in which each object gets a file of its own; name a folder, or write all objects to one file with > {other}"
     )))
 }
 

@@ -254,6 +254,7 @@ impl Objects {
                 "a map says neither the altitude nor the distance of the lines of a survey; give --altitude METERS and --spacing METERS".to_owned(),
             ));
         };
+        let of = |number: usize| suffixed(name, &format!("-{}", number + 1), args);
         for (number, area) in areas.iter().enumerate() {
             let mut polygon = json!({ "polygon": points(&area.outer) });
             if !area.holes.is_empty() {
@@ -263,11 +264,7 @@ impl Objects {
                     .map(|hole| json!({ "polygon": points(hole) }))
                     .collect();
             }
-            let name = if areas.len() > 1 {
-                suffixed(name, &format!("-{}", number + 1), args)
-            } else {
-                name.to_owned()
-            };
+            let name = if areas.len() > 1 { of(number) } else { name.to_owned() };
             let survey = json!({"area": polygon, "altitudeMeters": altitude, "lineSpacingMeters": spacing});
             let document = object("Mission", &name, &json!({ "survey": survey }));
             let mission: Mission = self.judge.judged(&document)?;
@@ -276,6 +273,13 @@ impl Objects {
             }
             if areas.len() > 1 {
                 self.notes.push(format!("Mission {name} is {}", describe(area)));
+            }
+            let is_equal = |other: &Area| (&other.outer, &other.holes) == (&area.outer, &area.holes);
+            if let Some(first) = areas.iter().take(number).position(is_equal) {
+                self.notes.push(format!(
+                    "Mission {name} has the same area as Mission {}, which would be flown twice; remove one of them",
+                    of(first)
+                ));
             }
             self.push(document);
         }

@@ -53,7 +53,9 @@ pub(super) fn import(
                 };
                 objects.fence(&name, &plan.fence, args)?;
             }
-            NotTaken::Geofence { .. } => objects.notes.push(format!("{part}; use skein import")),
+            NotTaken::Geofence { .. } => objects
+                .notes
+                .push(format!("{part}; skein import takes it, unless --kind leaves it out")),
             // An error instead, for a file with nothing else.
             NotTaken::RallyPoints(_) if !has_mission && plan.fence.shapes.is_empty() => {}
             NotTaken::RallyPoints(_) => objects
@@ -64,7 +66,7 @@ pub(super) fn import(
     if objects.documents.len() == made {
         let what = match (has_mission, plan.fence.shapes.is_empty(), plan.rally) {
             (true, ..) => "a mission, which --kind leaves out",
-            (_, false, _) => "a geofence only; import it with skein import",
+            (_, false, _) => "a geofence only; skein import takes it, unless --kind leaves it out",
             (_, true, 0) => "no items, no fence and no rally points; save it again",
             (_, true, _) => {
                 "rally points only, and Skein brings vehicles home to where they took off; import a file with a mission or a fence"

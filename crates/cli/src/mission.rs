@@ -110,16 +110,54 @@ fn read(path: &Path) -> Result<String, Failure> {
     })
 }
 
-fn name_of(path: &Path) -> String {
+/// Of a Mission, whose name is the value of a label.
+const MAX_NAME_LETTERS: usize = 63;
+
+/// Lower case Latin letters with marks, and what stands for them in a name.
+const MARKED: [(&str, &str); 25] = [
+    ("àáâãäåāăąǎ", "a"),
+    ("æ", "ae"),
+    ("çćĉċč", "c"),
+    ("ďđð", "d"),
+    ("èéêëēĕėęě", "e"),
+    ("ĝğġģ", "g"),
+    ("ĥħ", "h"),
+    ("ìíîïĩīĭįıǐ", "i"),
+    ("ĵ", "j"),
+    ("ķ", "k"),
+    ("ĺļľŀł", "l"),
+    ("ñńņňŉ", "n"),
+    ("òóôõöøōŏőǒ", "o"),
+    ("œ", "oe"),
+    ("ŕŗř", "r"),
+    ("śŝşšș", "s"),
+    ("ß", "ss"),
+    ("ţťŧț", "t"),
+    ("þ", "th"),
+    ("ùúûüũūŭůűųǔ", "u"),
+    ("ŵ", "w"),
+    ("ýÿŷ", "y"),
+    ("źżž", "z"),
+    // Marks by themselves, which follow their letter.
+    ("\u{300}\u{301}\u{302}\u{303}\u{304}\u{306}\u{307}\u{308}", ""),
+    ("\u{30a}\u{30b}\u{30c}\u{326}\u{327}\u{328}", ""),
+];
+
+/// `None` if no letter or digit of the file's name can be part of a name.
+fn name_of(path: &Path) -> Option<String> {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
-    let letter = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
-    let name: String = stem.chars().map(letter).take(63).collect();
-    let name = name.trim_matches('-');
-    if name.is_empty() {
-        "mission".to_owned()
-    } else {
-        name.to_owned()
+    let mut name = String::new();
+    for letter in stem.chars() {
+        let plain = MARKED.iter().find(|(marked, _)| marked.contains(letter));
+        match plain {
+            Some((_, plain)) => name.push_str(plain),
+            None if letter.is_ascii_alphanumeric() => name.push(letter),
+            None => name.push('-'),
+        }
     }
+    let name: String = name.trim_matches('-').chars().take(MAX_NAME_LETTERS).collect();
+    let name = name.trim_end_matches('-');
+    (!name.is_empty()).then(|| name.to_owned())
 }
 
 fn named(name: &str) -> ObjectMeta {
@@ -139,4 +177,26 @@ fn shortest(spec: &MissionSpec) -> Result<Value, Failure> {
         fields.retain(|name, value| defaults.get(name) != Some(value));
     }
     Ok(spec)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_the_files_without_marks_or_there_is_none() {
+        let of = |name: &str| name_of(Path::new(name));
+        for (file, name) in [
+            ("North Field.plan", "north-field"),
+            ("Überflug (1).plan", "uberflug--1"),
+            ("U\u{308}berflug.plan", "uberflug"),
+            ("Straße Łódź.kml", "strasse-lodz"),
+            ("Поле 3.plan", "3"),
+        ] {
+            assert_eq!(of(file).as_deref(), Some(name), "{file}");
+        }
+        assert_eq!(of("Поле.plan"), None);
+        assert_eq!(of("-"), None);
+        assert_eq!(of(&"a".repeat(90)).map(|name| name.len()), Some(MAX_NAME_LETTERS));
+    }
 }

@@ -173,6 +173,11 @@ fn an_output_that_is_named_like_a_file_becomes_no_folder() {
         );
         assert!(!out.exists());
     }
+    let (code, said) = refused(&[&file, "--output", &file]);
+    assert!(
+        code == Some(2) && said.contains("field.plan is a file, and has to be a folder"),
+        "{said}"
+    );
     let out = folder.0.path().join("is-a-folder.yaml");
     std::fs::create_dir(&out).unwrap();
     assert!(skein(&["import", &file, "-o", &out.to_string_lossy()]).status.success());
@@ -254,6 +259,159 @@ fn items_of_a_gimbal_are_kept_and_camera_setup_is_left_out() {
     let (documents, said) = imported(&[&file, "--leave-out"]);
     assert_eq!(documents[0]["spec"]["route"]["waypoints"].as_array().unwrap().len(), 2);
     assert!(said.contains("left out: DO_MOUNT_CONTROL (1)"), "{said}");
+}
+
+#[test]
+fn a_kept_mission_is_previewed_without_its_takeoff_wherever_that_is() {
+    let folder = Folder::new();
+    let mut open = item(1, 22, None, 20.0);
+    open["frame"] = json!(3);
+    let takeoffs = [
+        open,
+        item(1, 22, Some([0.0, 0.0]), 20.0),
+        item(1, 22, Some([47.3977, 8.5456]), 20.0),
+    ];
+    for takeoff in takeoffs {
+        for end in [item(5, 20, None, 0.0), item(5, 21, Some([0.0, 0.0]), 0.0)] {
+            let items = [
+                takeoff.clone(),
+                item(2, 16, Some(NORTH), 20.0),
+                item(3, 205, None, 0.0),
+                item(4, 16, Some([47.3977, 8.5462]), 20.0),
+                end,
+            ];
+            let file = folder.file("gimbal.plan", plan(&items).to_string());
+            let kept = folder.file("kept.yaml", skein(&["import", &file]).stdout);
+            let preview = skein(&["mission", "preview", &kept]);
+            let said = String::from_utf8_lossy(&preview.stderr).into_owned();
+            assert!(preview.status.success(), "{takeoff}: {said}");
+            let said = String::from_utf8(preview.stdout).unwrap();
+            assert!(
+                said.contains("  places   2\n") && !said.contains("does not fly"),
+                "{takeoff}: {said}"
+            );
+        }
+    }
+}
+
+#[test]
+fn items_that_no_mission_flies_are_not_kept_and_nothing_is_printed() {
+    let folder = Folder::new();
+    let kept = |of: &[Value]| refused(&[&folder.file("a.plan", plan(of).to_string()), "--keep-items"]);
+    let (first, last) = (
+        item(1, 16, Some(NORTH), 20.0),
+        item(3, 16, Some([47.3977, 8.5462]), 20.0),
+    );
+    let mut wide = first.clone();
+    wide["params"][1] = json!(25);
+    let mut local = item(2, 16, Some(NORTH), 20.0);
+    local["frame"] = json!(1);
+    let route = "leave out --keep-items, and the file becomes a route";
+    for (items, why, advice) in [
+        (
+            vec![first.clone(), item(2, 177, None, 0.0), last.clone()],
+            "item 1 (DO_JUMP, number 2 in QGroundControl) cannot be part of a flight; remove it",
+            "with --leave-out",
+        ),
+        (vec![first.clone(), local, last.clone()], "item 1 ", ""),
+        (vec![wide, last.clone()], "25 m from it", route),
+        (
+            vec![
+                first.clone(),
+                item(2, 21, Some(NORTH), 0.0),
+                item(3, 22, Some(NORTH), 20.0),
+                last.clone(),
+            ],
+            "comes after a landing or return",
+            route,
+        ),
+        (
+            vec![first, item(2, 82, Some(NORTH), 20.0), last],
+            "leaves the straight way",
+            "",
+        ),
+    ] {
+        let (code, said) = kept(&items);
+        assert_eq!(code, Some(1), "{said}");
+        assert!(said.contains(why) && said.contains(advice), "{said}");
+    }
+}
+
+#[test]
+fn a_servo_is_not_blamed_for_what_another_item_prevents() {
+    let folder = Folder::new();
+    let said = |second: Value| {
+        let items = [
+            item(1, 16, Some(NORTH), 20.0),
+            item(2, 183, None, 0.0),
+            second,
+            item(4, 16, Some([47.3977, 8.5456]), 20.0),
+        ];
+        let (code, said) = refused(&[&folder.file("servo.plan", plan(&items).to_string())]);
+        assert_eq!(code, Some(1), "{said}");
+        said
+    };
+    let mut wide = item(3, 16, Some([47.3977, 8.5462]), 20.0);
+    wide["params"][1] = json!(25);
+    let mut open = item(3, 19, None, 20.0);
+    open["frame"] = json!(3);
+    let named = "a route does not have item 1 (DO_SET_SERVO, number 2 in QGroundControl); mend what is said above";
+    for (second, why) in [
+        (wide, "item 2 takes its place for reached 25 m from it"),
+        (
+            open,
+            "item 2 (NAV_LOITER_TIME, number 3 in QGroundControl) has no place",
+        ),
+    ] {
+        let said = said(second);
+        let why = format!("skein: the items cannot be kept unchanged: {why}");
+        assert!(said.contains(&why) && said.contains(named), "{said}");
+        assert!(said.contains("--leave-out"), "{said}");
+    }
+    let high = said(item(3, 16, Some([47.3977, 8.5462]), 150.0));
+    assert!(
+        high.contains("150 m above home") && !high.contains("DO_SET_SERVO"),
+        "{high}"
+    );
+    let jump = said(item(3, 177, None, 0.0));
+    assert!(jump.contains("DO_JUMP") && !jump.contains("DO_SET_SERVO"), "{jump}");
+}
+
+#[test]
+fn a_preview_names_what_is_not_flown_as_the_file_does() {
+    let folder = Folder::new();
+    let preview = |item_3: Value| {
+        let takeoff = item(1, 22, Some([0.0, 0.0]), 20.0);
+        let last = item(4, 16, Some([47.3977, 8.5462]), 20.0);
+        let plan = plan(&[takeoff, item(2, 16, Some(NORTH), 20.0), item_3, last]).to_string();
+        let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}, "data": {"c": plan}});
+        let mission = "apiVersion: skein.dev/v1alpha1\nkind: Mission\nmetadata: {name: a}\n\
+                       spec: {planFrom: {configMapKeyRef: {name: b, key: c}}}\n";
+        skein(&[
+            "mission",
+            "preview",
+            &folder.file("a.yaml", format!("{map}\n---\n{mission}")),
+        ])
+    };
+    let drawn = preview(item(3, 208, None, 0.0));
+    let said = String::from_utf8_lossy(&drawn.stdout).into_owned();
+    assert!(drawn.status.success(), "{}", String::from_utf8_lossy(&drawn.stderr));
+    assert!(
+        said.contains("  places   2\n")
+            && said.contains(
+                "unchanged: item 2 (DO_PARACHUTE, number 3 in QGroundControl) cannot be part of a flight; remove it"
+            ),
+        "{said}"
+    );
+    let mut local = item(3, 16, Some(NORTH), 20.0);
+    local["frame"] = json!(1);
+    let said = String::from_utf8(preview(local).stderr).unwrap();
+    assert!(
+        said.contains(
+            "item 2 (NAV_WAYPOINT, number 3 in QGroundControl): frame 1 has no counterpart in a route; change it"
+        ),
+        "{said}"
+    );
 }
 
 #[test]
@@ -635,7 +793,10 @@ fn several_files_are_checked_at_once_and_nothing_is_printed_if_one_is_wrong() {
 #[test]
 fn an_object_that_is_too_large_for_an_annotation_is_said() {
     let folder = Folder::new();
-    let row = |number: u32| format!("{number}\t0\t3\t16\t0\t0\t0\t0\t47.39{:05}\t8.5456\t20\t1\n", number);
+    let row = |number: u32| match number % 7 {
+        1 => format!("{number}\t0\t3\t16\t0\t0\t0\t0\t47.39{number:05}\t8.5456\t20\t1\n"),
+        _ => format!("{number}\t0\t2\t205\t-45.5\t0\t0.25\t0\t0\t0\t0\t1\n"),
+    };
     let rows: String = (1..=6000).map(row).collect();
     let home = "QGC WPL 110\n0\t1\t0\t16\t0\t0\t0\t0\t47.397742\t8.545594\t488.0\t1\n";
     let file = folder.file("long.waypoints", format!("{home}{rows}"));
@@ -777,6 +938,94 @@ fn altitudes_far_above_home_are_named_on_import_and_in_preview() {
             );
         }
     }
+}
+
+#[test]
+fn the_name_of_a_file_is_never_in_the_way() {
+    let folder = Folder::new();
+    let square = |west: f64| {
+        let east = west + 0.001;
+        let ring = json!([
+            [west, 47.39],
+            [east, 47.39],
+            [east, 47.391],
+            [west, 47.391],
+            [west, 47.39]
+        ]);
+        json!({"type": "Feature", "properties": {}, "geometry": {"type": "Polygon", "coordinates": [ring]}})
+    };
+    let two = json!({"type": "FeatureCollection", "features": [square(8.5), square(8.51)]}).to_string();
+    let stem = "map-export-of-the-large-field-north-east-of-the-river-2026-11-30".to_owned();
+    let long = folder.file(&format!("{stem}.geojson"), &two);
+    let (documents, said) = imported(&[&[long.as_str()][..], &SURVEY].concat());
+    let name = |number: u32| format!("Mission {}-{number}", &stem[..61]);
+    assert_eq!(titles(&documents), [name(1), name(2)], "{said}");
+    let (_, said) = refused(&[&[long.as_str()][..], &SURVEY, &["--name", &stem[..63]]].concat());
+    assert!(said.contains("choose a shorter name"), "{said}");
+    let file = folder.file(&format!("{stem}.plan"), whole_plan());
+    let (documents, _) = imported(&[&file]);
+    let fence = format!("Geofence {}-fence", stem[..57].trim_end_matches('-'));
+    assert_eq!(titles(&documents)[1], fence);
+
+    let mut only_fence: Value = serde_json::from_str(&whole_plan()).unwrap();
+    only_fence["mission"]["items"] = json!([]);
+    let files = [
+        folder.file("Поле.plan", whole_plan()),
+        folder.file("Луг.plan", whole_plan()),
+        folder.file("Граница.plan", only_fence.to_string()),
+    ];
+    let (documents, said) = imported(&files.each_ref().map(String::as_str));
+    let expected = [
+        "Mission mission",
+        "Geofence mission-fence",
+        "Mission mission-2",
+        "Geofence mission-2-fence",
+        "Geofence geofence",
+    ];
+    assert_eq!(titles(&documents), expected);
+    assert!(
+        said.contains("can be part of a name: it is named mission-2; choose another with --name"),
+        "{said}"
+    );
+}
+
+#[test]
+fn equal_areas_are_said() {
+    let folder = Folder::new();
+    let square = |west: f64| {
+        let east = west + 0.001;
+        let ring = json!([
+            [west, 47.39],
+            [east, 47.39],
+            [east, 47.391],
+            [west, 47.391],
+            [west, 47.39]
+        ]);
+        json!({"type": "Feature", "properties": {}, "geometry": {"type": "Polygon", "coordinates": [ring]}})
+    };
+    let features = [square(8.5), square(8.51), square(8.5)];
+    let text = json!({"type": "FeatureCollection", "features": features}).to_string();
+    let file = folder.file("field.geojson", text);
+    let (documents, said) = imported(&[&[file.as_str()][..], &SURVEY].concat());
+    assert_eq!(documents.len(), 3);
+    assert!(
+        said.contains("Mission field-3 has the same area as Mission field-1,")
+            && said.matches("has the same area").count() == 1,
+        "{said}"
+    );
+}
+
+#[test]
+fn what_kind_leaves_out_is_said_so_and_a_name_is_not_empty() {
+    let folder = Folder::new();
+    let file = folder.file("field.plan", whole_plan());
+    let (_, said) = imported(&[&file, "--kind", "mission"]);
+    assert!(
+        said.contains("the geofence is not taken (polygons: 1, circles: 1); skein import takes it, unless --kind"),
+        "{said}"
+    );
+    let (code, said) = refused(&[&file, "--name", ""]);
+    assert!(code == Some(2) && said.contains("--name"), "{said}");
 }
 
 /// A square of 100 m.

@@ -253,11 +253,15 @@ fn items_that_no_route_has_are_named_and_kept_as_they_stand_on_request() {
         "{said}"
     );
     assert!(said.contains("--leave-out") && !said.contains("--keep-items"), "{said}");
+    let (code, said) = refusal(&["import", &file, "--keep-items"]);
+    assert!(code == Some(1) && said.contains("cannot be part of a flight"), "{said}");
+    let servo = jump.replace("177\t1\t3\t", "183\t9\t1500\t");
+    let file = folder.file("servo.waypoints", &servo);
     let kept = folder.file("kept.yaml", &printed(&["import", &file, "--keep-items"]));
     assert!(printed(&["preview", &kept]).contains(": plan\n"));
     let again = printed(&["export", &kept, "--format", "wpl"]);
     assert!(
-        again.lines().nth(3).unwrap().starts_with("2\t0\t3\t177\t1\t3\t"),
+        again.lines().nth(3).unwrap().starts_with("2\t0\t3\t183\t9\t1500\t"),
         "{again}"
     );
 }

@@ -1,5 +1,6 @@
 //! The command line of `skein import`.
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -10,7 +11,7 @@ pub struct ImportArgs {
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// Name of the objects; that of the file when left out. A fence beside a mission is named NAME-fence.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub name: Option<String>,
     /// Takes only objects of this kind. May be given several times; all when left out.
     #[arg(long = "kind", value_enum, value_name = "KIND")]

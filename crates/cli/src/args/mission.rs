@@ -1,6 +1,7 @@
 //! The command lines about Missions: `skein mission preview`, `import` and `export`.
 
 use super::import::MissionChoices;
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand, ValueEnum};
 use model::units::Wgs84;
 use std::path::PathBuf;
@@ -72,7 +73,7 @@ pub struct ImportArgs {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Name of the Mission; that of the file when left out.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub name: Option<String>,
     /// How the mission is taken.
     #[command(flatten)]

@@ -8,7 +8,7 @@ mod objects;
 mod plan;
 
 use super::manifest::failed;
-use crate::args::import::{ImportArgs, Kind};
+use crate::args::import::{AreaPurpose, ImportArgs, Kind};
 use crate::failure::Failure;
 use fits::{Nature, Taken};
 use objects::Objects;
@@ -26,6 +26,7 @@ const AS: &str = "--as survey|inclusion|exclusion";
 
 struct File<'a> {
     path: &'a Path,
+    /// Empty until [`make`] if the file's own cannot be one.
     name: String,
     bytes: Vec<u8>,
     projection: Option<String>,
@@ -182,7 +183,7 @@ fn one(
     only_plans: bool,
     objects: &mut Objects,
 ) -> Result<(&'static str, Nature), Failure> {
-    let file = read(path, args.name.as_deref())?;
+    let mut file = read(path, args.name.as_deref())?;
     let found = match recognized(&file) {
         Err(refused) if !wants(args, Kind::Mission) => {
             let found = recognize::read_without_mission(&file.bytes).ok_or(refused)?;
@@ -199,7 +200,7 @@ fn one(
             found.kind
         )));
     }
-    let nature = make(&file, &found, args, objects)?;
+    let nature = make(&mut file, &found, args, objects)?;
     Ok((found.kind, nature))
 }
 
@@ -208,8 +209,17 @@ fn recognized(file: &File<'_>) -> Result<Recognized, Failure> {
     recognize::read(&file.bytes, &name, file.projection.as_deref()).map_err(|error| failed(&error))
 }
 
-fn make(file: &File<'_>, found: &Recognized, args: &ImportArgs, objects: &mut Objects) -> Result<Nature, Failure> {
+fn make(file: &mut File<'_>, found: &Recognized, args: &ImportArgs, objects: &mut Objects) -> Result<Nature, Failure> {
     objects.notes.extend(found.notes.iter().cloned());
+    if file.name.is_empty() {
+        file.name = objects.free_name(kind_of(found, args));
+        if file.path != Path::new("-") {
+            objects.notes.push(format!(
+                "no letter or digit of the file's name can be part of a name: it is named {}; choose another with --name",
+                file.name
+            ));
+        }
+    }
     Ok(match &found.contents {
         Contents::Plan(of) => {
             plan::import(file, of, &found.text, args, objects)?;
@@ -230,6 +240,18 @@ fn make(file: &File<'_>, found: &Recognized, args: &ImportArgs, objects: &mut Ob
     })
 }
 
+/// Kind of the first object that a file becomes, in lower case.
+fn kind_of(found: &Recognized, args: &ImportArgs) -> &'static str {
+    match &found.contents {
+        Contents::Parameters(_) => "parameterprofile",
+        Contents::Plan(of) if of.file.items.is_empty() || !wants(args, Kind::Mission) => "geofence",
+        Contents::Areas(_) if matches!(args.purpose, Some(AreaPurpose::Inclusion | AreaPurpose::Exclusion)) => {
+            "geofence"
+        }
+        Contents::Plan(_) | Contents::Areas(_) => "mission",
+    }
+}
+
 pub(crate) struct Made {
     pub kind: &'static str,
     pub documents: Vec<Value>,
@@ -240,15 +262,15 @@ pub(crate) struct Made {
 /// `projection`: text of the `.prj` beside a Shapefile.
 pub(crate) fn made(name: &str, bytes: Vec<u8>, projection: Option<String>, args: &ImportArgs) -> Result<Made, Failure> {
     let path = Path::new(name);
-    let file = File {
+    let mut file = File {
         path,
-        name: args.name.clone().unwrap_or_else(|| super::name_of(path)),
+        name: name_for(path, args.name.as_deref()),
         bytes,
         projection,
     };
     let found = recognized(&file)?;
     let mut objects = Objects::default();
-    make(&file, &found, args, &mut objects)?;
+    make(&mut file, &found, args, &mut objects)?;
     let areas = match &found.contents {
         Contents::Areas(of) if args.purpose.is_none() => {
             area::prepare(of, Purpose::Survey).map_err(|errors| objects::lines(&errors))?
@@ -267,14 +289,18 @@ pub(crate) fn made(name: &str, bytes: Vec<u8>, projection: Option<String>, args:
 fn output_is_folder(args: &ImportArgs) -> Result<(), Failure> {
     let Some(output) = &args.output else { return Ok(()) };
     let ending = output.extension().unwrap_or_default().to_string_lossy().to_lowercase();
-    if !["yaml", "yml", "json"].contains(&ending.as_str()) || output.is_dir() {
+    let is_named_like_a_file = ["yaml", "yml", "json"].contains(&ending.as_str());
+    if output.is_dir() || !(is_named_like_a_file || output.exists()) {
         return Ok(());
     }
+    let path = output.display().to_string();
+    let (why, other) = if output.exists() {
+        ("is a file, and has to be", "FILE")
+    } else {
+        ("is taken for", path.as_str())
+    };
     Err(Failure::Usage(format!(
-        "--output {} is taken for a folder, in which each object gets a file of its own; name a folder, or write all objects to one file \
-         with > {}",
-        output.display(),
-        output.display()
+        "--output {path} {why} a folder, in which each object gets a file of its own; name a folder, or write all objects to one file with > {other}"
     )))
 }
 
@@ -300,7 +326,12 @@ fn twice(documents: &[Value]) -> Vec<String> {
         .collect()
 }
 
-fn read<'a>(path: &'a Path, name: Option<&str>) -> Result<File<'a>, Failure> {
+fn name_for(path: &Path, given: Option<&str>) -> String {
+    given.map_or_else(|| super::name_of(path).unwrap_or_default(), str::to_owned)
+}
+
+fn read<'a>(path: &'a Path, given: Option<&str>) -> Result<File<'a>, Failure> {
+    let name = name_for(path, given);
     let cannot = |error: std::io::Error| Failure::Failed(format!("cannot read {}: {error}", path.display()));
     let most = u64::try_from(LONGEST_AREAS).unwrap_or(u64::MAX);
     let mut bytes = Vec::new();
@@ -319,7 +350,7 @@ fn read<'a>(path: &'a Path, name: Option<&str>) -> Result<File<'a>, Failure> {
     let projection = projection.map(|bytes| plan_files::text::decode(&bytes));
     Ok(File {
         path,
-        name: name.map_or_else(|| super::name_of(path), str::to_owned),
+        name,
         bytes,
         projection,
     })

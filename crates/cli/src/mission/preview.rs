@@ -8,7 +8,7 @@ use fleet::planning::mission::{Flier, Plan, Work};
 use model::plan::Route;
 use model::plan::item::{self, Item};
 use model::units::Wgs84;
-use plan_files::check;
+use plan_files::{check, route};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -110,13 +110,22 @@ pub(super) fn nowhere(value: &Value, path: &str) -> Option<String> {
 
 fn planned(manifest: &Manifest, fliers: impl FnOnce(&Work) -> Vec<Flier>) -> Result<Preview, Failure> {
     let (mut said, mut photos) = (String::new(), None);
-    let (what, work) = match manifest.content()? {
-        Content::Route(route) => ("route", Work::of_route(&route).map_err(|error| failed(&error))?),
-        Content::Survey(survey) => ("survey", Work::of_survey(&survey).map_err(|error| failed(&error))?),
+    let (what, places, work) = match manifest.content()? {
+        Content::Route(route) => {
+            let work = Work::of_route(&route).map_err(|error| failed(&error))?;
+            ("route", route.waypoints().len(), work)
+        }
+        Content::Survey(survey) => {
+            let work = Work::of_survey(&survey).map_err(|error| failed(&error))?;
+            ("survey", work.track().points().len(), work)
+        }
         Content::Plan(plan) => {
             let items = &plan.file.items;
-            if let Err(Failure::Failed(why)) = Work::of_items(items).map_err(|error| failed(&error)) {
-                said = format!("\nA Mission does not fly this file unchanged: {why}\n");
+            let flown = Work::of_items(items);
+            if flown.is_err() {
+                for why in check::summary(&route::unchanged(&plan)) {
+                    let _ = writeln!(said, "\nA Mission does not fly this file unchanged: {why}");
+                }
             }
             for doubt in [check::home_unknown(&plan), check::far_above_home(&plan)]
                 .into_iter()
@@ -125,17 +134,30 @@ fn planned(manifest: &Manifest, fliers: impl FnOnce(&Work) -> Vec<Flier>) -> Res
                 let _ = writeln!(said, "\nNOTE: {doubt}");
             }
             photos = Some(photos_of(items));
-            let places = item::places(items).map_err(|error| failed(&error))?;
-            let route = Route::new(places).map_err(|error| failed(&error))?;
-            ("plan", Work::of_route(&route).map_err(|error| failed(&error))?)
+            let (places, work) = flown.map(with_places).or_else(|_| drawn(&plan))?;
+            ("plan", places, work)
         }
     };
     let fliers = fliers(&work);
     let plan = work.share(&fliers).map_err(|error| failed(&error))?;
     Ok(Preview {
-        numbers: numbers(manifest, what, photos, &work, &plan, &fliers)? + &said,
+        numbers: numbers(manifest, (what, places), photos, &work, &plan, &fliers)? + &said,
         geojson: geojson::of(&work, &plan, &fliers),
     })
+}
+
+/// The track passes the first place of items before its work.
+fn with_places(work: Work) -> (usize, Work) {
+    (work.track().points().len().saturating_sub(1), work)
+}
+
+/// Straight ways between the places of items that no Mission flies.
+fn drawn(plan: &plan_files::Plan) -> Result<(usize, Work), Failure> {
+    let places = item::places(&plan.file.items)
+        .map_err(|error| Failure::Failed(format!("{}: {}; change it", plan.item(error.number), error.source)))?;
+    let route = Route::new(places).map_err(|error| failed(&error))?;
+    let work = Work::of_route(&route).map_err(|error| failed(&error))?;
+    Ok((route.waypoints().len(), work))
 }
 
 fn fliers(args: &PreviewArgs, work: &Work, parallelism: i32) -> Vec<Flier> {
@@ -186,7 +208,7 @@ fn photos_of(items: &[Item]) -> String {
 
 fn numbers(
     manifest: &Manifest,
-    what: &str,
+    (what, places): (&str, usize),
     photos: Option<String>,
     work: &Work,
     plan: &Plan,
@@ -216,7 +238,7 @@ fn numbers(
         );
         line("between", meters(figures.transit_meters));
     } else {
-        line("places", work.track().points().len().to_string());
+        line("places", places.to_string());
         line("way", meters(figures.work_meters + figures.transit_meters));
     }
     line("photos", photos.unwrap_or_else(|| figures.photos.to_string()));

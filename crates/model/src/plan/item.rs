@@ -344,18 +344,18 @@ fn seconds(seconds: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// Where `items` lead, to show a mission that has no counterpart as a route.
+/// Where `items` lead, without takeoffs and items without a place, to show a mission that is not flown.
 ///
 /// # Errors
 /// [`UnroutableItem`], the first whose place is not known.
 pub fn places(items: &[Item]) -> Result<Vec<Waypoint>, UnroutableItem> {
     let mut waypoints = Vec::new();
     for (number, item) in items.iter().enumerate() {
-        let Some(place) = item.place() else { continue };
+        // Autopilots read 0, 0 as the present position.
+        let is_given = matches!(item.params, [.., Some(x), Some(y), _] if x != 0.0 || y != 0.0);
+        let place = item.place().filter(|_| is_given && item.command != NAV_TAKEOFF);
+        let Some(place) = place else { continue };
         let (at, altitude) = place.map_err(|source| UnroutableItem { number, source })?;
-        if item.command == NAV_LAND && at.latitude_deg == 0.0 && at.longitude_deg == 0.0 {
-            continue;
-        }
         let mut waypoint = Waypoint::passed(at, altitude);
         if [NAV_WAYPOINT, NAV_LOITER_TIME].contains(&item.command) {
             waypoint.hold = seconds(item.param(1)).unwrap_or_default();

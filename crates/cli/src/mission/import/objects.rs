@@ -4,7 +4,7 @@ use super::{MAX_APPLIED_BYTES, wants};
 use crate::args::import::{AreaPurpose, ImportArgs, Kind, Stack};
 use crate::failure::Failure;
 use crate::mission::manifest::{Judge, failed};
-use crate::mission::preview;
+use crate::mission::{MAX_NAME_LETTERS, preview};
 use crds::{Geofence, Mission, ParameterProfile};
 use fleet::planning::geofence::Wanted;
 use model::rules::{Outline, Side};
@@ -69,7 +69,31 @@ fn selector(args: &ImportArgs) -> Value {
     json!({ "matchLabels": labels })
 }
 
+/// `name` with `suffix`; one that is not the person's own is cut to what a name may have.
+pub(super) fn suffixed(name: &str, suffix: &str, args: &ImportArgs) -> String {
+    let most = MAX_NAME_LETTERS.saturating_sub(suffix.len());
+    let name = match name.get(..most) {
+        Some(cut) if args.name.is_none() => cut.trim_end_matches('-'),
+        _ => name,
+    };
+    format!("{name}{suffix}")
+}
+
 impl Objects {
+    /// `kind`, or with a number behind it where objects have such names already.
+    pub fn free_name(&self, kind: &str) -> String {
+        let is_taken = |name: &str| {
+            self.documents.iter().any(|document| {
+                let other = document["metadata"]["name"].as_str().unwrap_or_default();
+                let rest = other.strip_prefix(name);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+            })
+        };
+        let numbered = (2..=self.documents.len() + 2).map(|number| format!("{kind}-{number}"));
+        let mut names = std::iter::once(kind.to_owned()).chain(numbered);
+        names.find(|name| !is_taken(name)).unwrap_or_else(|| kind.to_owned())
+    }
+
     /// Reports an object that is too large for `kubectl apply`.
     pub fn push(&mut self, document: Value) {
         let size = document.to_string().len();
@@ -230,6 +254,7 @@ impl Objects {
                 "a map says neither the altitude nor the distance of the lines of a survey; give --altitude METERS and --spacing METERS".to_owned(),
             ));
         };
+        let of = |number: usize| suffixed(name, &format!("-{}", number + 1), args);
         for (number, area) in areas.iter().enumerate() {
             let mut polygon = json!({ "polygon": points(&area.outer) });
             if !area.holes.is_empty() {
@@ -239,11 +264,7 @@ impl Objects {
                     .map(|hole| json!({ "polygon": points(hole) }))
                     .collect();
             }
-            let name = if areas.len() > 1 {
-                format!("{name}-{}", number + 1)
-            } else {
-                name.to_owned()
-            };
+            let name = if areas.len() > 1 { of(number) } else { name.to_owned() };
             let survey = json!({"area": polygon, "altitudeMeters": altitude, "lineSpacingMeters": spacing});
             let document = object("Mission", &name, &json!({ "survey": survey }));
             let mission: Mission = self.judge.judged(&document)?;
@@ -252,6 +273,13 @@ impl Objects {
             }
             if areas.len() > 1 {
                 self.notes.push(format!("Mission {name} is {}", describe(area)));
+            }
+            let is_equal = |other: &Area| (&other.outer, &other.holes) == (&area.outer, &area.holes);
+            if let Some(first) = areas.iter().take(number).position(is_equal) {
+                self.notes.push(format!(
+                    "Mission {name} has the same area as Mission {}, which would be flown twice; remove one of them",
+                    of(first)
+                ));
             }
             self.push(document);
         }

@@ -1,6 +1,6 @@
 //! A ground station's file as a Mission, of a route or of unchanged items, and a Geofence.
 
-use super::objects::{Objects, refused};
+use super::objects::{Objects, refused, suffixed};
 use super::{File, wants};
 use crate::args::import::{ImportArgs, Kind};
 use crate::failure::Failure;
@@ -10,6 +10,8 @@ use crds::mission::{ConfigMapKey, PlanFrom, Route};
 use crds::{Mission, MissionSpec};
 use fleet::planning::mission::Work;
 use k8s_openapi::api::core::v1::ConfigMap;
+use model::plan::flight::{BadPlan, check_item};
+use model::plan::item::{self, Item};
 use plan_files::check::{self, Problem};
 use plan_files::route::{self, LeftOut, Routed};
 use plan_files::{Format, NotTaken, Plan};
@@ -45,13 +47,15 @@ pub(super) fn import(
         match part {
             NotTaken::Geofence { .. } if fences => {
                 let name = if has_mission {
-                    format!("{}-fence", file.name)
+                    suffixed(&file.name, "-fence", args)
                 } else {
                     file.name.clone()
                 };
                 objects.fence(&name, &plan.fence, args)?;
             }
-            NotTaken::Geofence { .. } => objects.notes.push(format!("{part}; use skein import")),
+            NotTaken::Geofence { .. } => objects
+                .notes
+                .push(format!("{part}; skein import takes it, unless --kind leaves it out")),
             // An error instead, for a file with nothing else.
             NotTaken::RallyPoints(_) if !has_mission && plan.fence.shapes.is_empty() => {}
             NotTaken::RallyPoints(_) => objects
@@ -62,7 +66,7 @@ pub(super) fn import(
     if objects.documents.len() == made {
         let what = match (has_mission, plan.fence.shapes.is_empty(), plan.rally) {
             (true, ..) => "a mission, which --kind leaves out",
-            (_, false, _) => "a geofence only; import it with skein import",
+            (_, false, _) => "a geofence only; skein import takes it, unless --kind leaves it out",
             (_, true, 0) => "no items, no fence and no rally points; save it again",
             (_, true, _) => {
                 "rally points only, and Skein brings vehicles home to where they took off; import a file with a mission or a fence"
@@ -97,10 +101,16 @@ fn mission(file: &File<'_>, plan: &Plan, text: &str, args: &ImportArgs, objects:
         Ok(routed) => of_route(file, plan, &routed, objects),
         Err(refusal) => {
             let trimmed = route::trimmed(plan, &refusal.left_out);
-            if choices.leave_out || !route::may_be_kept(&refusal.problems) || !route::unchanged(&trimmed).is_empty() {
-                return Err(refused(&refusal.problems));
-            }
             let kept: Vec<String> = refusal.problems.iter().filter_map(kept_item).collect();
+            let is_kept = |problem: &Problem| may_be_kept(plan, problem);
+            let wrong: Vec<Problem> = refusal.problems.into_iter().filter(|one| !is_kept(one)).collect();
+            if !wrong.is_empty() {
+                return Err(refused(&wrong));
+            }
+            if !route::unchanged(&trimmed).is_empty() {
+                let against = route::unchanged(&blanked(plan, &refusal.left_out));
+                return Err(not_kept(&kept, &against));
+            }
             let is_gone = |left: &&LeftOut| route::is_trimmed(left) || route::is_never_flown(left);
             let gone: Vec<&LeftOut> = refusal.left_out.iter().filter(is_gone).collect();
             let how = if gone.is_empty() {
@@ -121,6 +131,44 @@ fn mission(file: &File<'_>, plan: &Plan, text: &str, args: &ImportArgs, objects:
             config_map(file, "mission.plan", written, objects)
         }
     }
+}
+
+/// Whether `problem` is of an item that no route has, but unchanged items may.
+fn may_be_kept(plan: &Plan, problem: &Problem) -> bool {
+    let Problem::Unroutable { item, .. } = problem else {
+        return false;
+    };
+    let found = plan.file.items.get(item.number);
+    found.is_some_and(|found| !matches!(check_item(item.number, found), Err(BadPlan::Command { .. })))
+}
+
+/// As [`route::trimmed`], with the numbers of the file.
+fn blanked(plan: &Plan, left_out: &[LeftOut]) -> Plan {
+    let mut plan = plan.clone();
+    let gone = left_out.iter().filter(|left| route::is_trimmed(left));
+    for number in gone.flat_map(|left| &left.items) {
+        if let Some(gone) = plan.file.items.get_mut(*number) {
+            *gone = Item {
+                command: item::DO_SET_CAM_TRIGG_DIST,
+                frame: item::FRAME_MISSION,
+                params: [Some(0.0); 7],
+                goes_on: true,
+            };
+        }
+    }
+    plan
+}
+
+fn not_kept(kept: &[String], against: &[Problem]) -> Failure {
+    let mut lines: Vec<String> = check::summary(against)
+        .into_iter()
+        .map(|why| format!("the items cannot be kept unchanged: {why}"))
+        .collect();
+    lines.push(format!(
+        "a route does not have {}; mend what is said above to keep the items unchanged, or make a route without them with --leave-out",
+        kept.join(", ")
+    ));
+    Failure::Failed(lines.join("\n"))
 }
 
 fn kept_item(problem: &Problem) -> Option<String> {
@@ -164,18 +212,17 @@ fn note(plan: &Plan, left: &LeftOut) -> String {
     )
 }
 
-/// Refuses contradictions, places beyond a site and open waypoints; reports whatever else no Mission flies.
+/// Refuses what no Mission flies.
 fn unchanged(file: &File<'_>, plan: &Plan, text: &str, objects: &mut Objects) -> Result<(), Failure> {
-    let mut problems = check::contradictions(plan);
-    problems.extend(check::places(plan));
-    problems.extend(check::open_waypoints(plan));
+    let problems = route::unchanged(plan);
     if !problems.is_empty() {
-        return Err(refused(&problems));
-    }
-    for problem in check::summary(&route::unchanged(plan)) {
-        objects
-            .notes
-            .push(format!("a Mission does not fly this file unchanged: {problem}"));
+        let mut lines = check::summary(&problems);
+        if route::route(plan, false).is_ok() {
+            lines.push("leave out --keep-items, and the file becomes a route".to_owned());
+        } else if route::route(plan, true).is_ok() {
+            lines.push("or make a route of the file, without such items, with --leave-out".to_owned());
+        }
+        return Err(Failure::Failed(lines.join("\n")));
     }
     let key = file
         .path

@@ -10,7 +10,7 @@ mod lock;
 mod memory;
 mod observe;
 mod planning;
-mod pool;
+pub mod pool;
 pub mod reach;
 mod round;
 mod sharing;

@@ -1,8 +1,9 @@
 //! The document that the map shows ([FEED.md](../../../map-page/FEED.md)).
 
 use super::reading::ObjectsSnapshot;
+use super::shapes;
 use super::vehicles::{Vehicles, id};
-use super::{shapes, work};
+use super::work::{self, Path, Paths, Place};
 use crate::live::clock::Now;
 use crate::live::fleet_feed::FleetSnapshot;
 use crate::live::objects::Reading;
@@ -37,6 +38,7 @@ pub struct Documents {
     vehicles: Vehicles,
     /// Entries by uid, with the resourceVersion that they represent.
     made: HashMap<String, (String, Value)>,
+    paths: Paths,
 }
 
 impl Documents {
@@ -72,11 +74,12 @@ impl Documents {
             "about": self.about(fleet, now),
             "problems": problems(objects),
             "vehicles": vehicles,
-            "swarms": cache.entries(&objects.swarms, swarm_entry),
-            "missions": cache.entries(&objects.missions, mission_entry),
-            "geofences": cache.entries(&objects.geofences, geofence_entry),
+            "swarms": cache.entries(&objects.swarms, |swarm| swarm_entry(swarm).into()),
+            "missions": cache.entries(&objects.missions, |mission| mission_entry(mission, &mut self.paths)),
+            "geofences": cache.entries(&objects.geofences, |fence| geofence_entry(fence).into()),
         });
         self.made = cache.now;
+        self.paths.retain(|uid| self.made.contains_key(uid));
         document
     }
 
@@ -97,6 +100,18 @@ impl Documents {
     }
 }
 
+struct Entry {
+    value: Value,
+    /// Made anew for each document until then.
+    is_whole: bool,
+}
+
+impl From<Value> for Entry {
+    fn from(value: Value) -> Self {
+        Self { value, is_whole: true }
+    }
+}
+
 struct Cache {
     before: HashMap<String, (String, Value)>,
     now: HashMap<String, (String, Value)>,
@@ -106,7 +121,7 @@ impl Cache {
     fn entries<K: ResourceExt>(
         &mut self,
         objects: &Reading<Arc<Vec<K>>>,
-        entry: fn(&K) -> Value,
+        mut entry: impl FnMut(&K) -> Entry,
     ) -> Map<String, Value> {
         let all = objects.value().map(|all| all.as_slice()).unwrap_or_default();
         let mut entries = Map::new();
@@ -119,13 +134,14 @@ impl Cache {
                 .before
                 .remove(&uid)
                 .filter(|(before, _)| !version.is_empty() && *before == version);
-            let made = made.map_or_else(|| entry(object), |(_, made)| made);
+            let made = made.map_or_else(|| entry(object), |(_, made)| made.into());
             let name = object.namespace().map_or_else(
                 || object.name_any(),
                 |namespace| format!("{namespace}/{}", object.name_any()),
             );
-            entries.insert(name, made.clone());
-            self.now.insert(uid, (version, made));
+            entries.insert(name, made.value.clone());
+            let version = if made.is_whole { version } else { String::new() };
+            self.now.insert(uid, (version, made.value));
         }
         entries
     }
@@ -265,7 +281,7 @@ pub(super) fn slot_places(swarm: &Swarm) -> Result<Vec<Value>, String> {
     Ok(stations.iter().map(place).collect())
 }
 
-fn mission_entry(mission: &Mission) -> Value {
+fn mission_entry(mission: &Mission, paths: &mut Paths) -> Entry {
     let (spec, status) = (&mission.spec, mission.status.clone().unwrap_or_default());
     let (state, condition) = state(&status);
     let (reason, message) = says(condition);
@@ -297,19 +313,24 @@ fn mission_entry(mission: &Mission) -> Value {
     if let Some(survey) = &spec.survey {
         entry["area"] = shapes::survey(&survey.area);
     }
-    if let Some(path) = work::path(mission) {
+    let path = paths.path(mission);
+    if let Path::Known(path) = &path {
         let parts = &status.parts;
         let flown = status.flown.iter().chain(parts.iter().flat_map(|part| &part.flown));
-        entry["flown"] = work::lines(&path, flown.copied());
-        let of = |ranges: &[TrackRange]| work::lines(&path, ranges.iter().copied());
+        entry["flown"] = work::lines(path, flown.copied());
+        let of = |ranges: &[TrackRange]| work::lines(path, ranges.iter().copied());
         entry["parts"] = parts
             .iter()
             .map(|part| (printable(&part.drone), of(&part.ranges)))
             .collect::<Map<_, _>>()
             .into();
-        entry["path"] = json!({"type": "LineString", "coordinates": path});
+        let places: &[Place] = path;
+        entry["path"] = json!({"type": "LineString", "coordinates": places});
     }
-    entry
+    Entry {
+        value: entry,
+        is_whole: !matches!(path, Path::Awaited),
+    }
 }
 
 fn geofence_entry(fence: &Geofence) -> Value {

@@ -14,6 +14,7 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, Response, StatusCode, header};
 use base64::Engine as _;
+use crds::Mission;
 use futures::StreamExt as _;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -421,6 +422,62 @@ fn of_a_fleet_in_which_one_vehicle_moves_only_that_is_sent() {
         2,
         "{patch}"
     );
+}
+
+/// Six, more than the pool keeps of a namespace.
+fn surveys(version: u32, spacing: f64) -> ObjectsSnapshot {
+    let corner = |number: u32| {
+        let (east, north) = (f64::from(number) / 40.0 * std::f64::consts::TAU).sin_cos();
+        json!({"latitudeDegrees": 47.4 + 0.002 * north, "longitudeDegrees": 8.5 + 0.002 * east})
+    };
+    let polygon: Vec<Value> = (0..40).map(corner).collect();
+    let mission = |number: u32| {
+        let spacing = spacing + f64::from(number);
+        let survey = json!({"area": {"polygon": polygon}, "lineSpacingMeters": spacing, "altitudeMeters": 30.0});
+        let spec = serde_json::from_value(json!({"survey": survey})).unwrap();
+        let mut mission = Mission::new(&format!("field-{number}"), spec);
+        mission.metadata.namespace = Some("default".to_owned());
+        mission.metadata.uid = Some(number.to_string());
+        mission.metadata.resource_version = Some(version.to_string());
+        mission
+    };
+    let missions = (0..6).map(mission).collect();
+    let mut objects = ObjectsSnapshot::default();
+    objects.missions.note(Ok(Arc::new(missions)), Duration::ZERO);
+    objects
+}
+
+#[test]
+fn the_feed_goes_on_while_surveys_are_planned_and_none_is_planned_again_for_its_status() {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    // The only thread that plans.
+    let runtime = runtime.max_blocking_threads(1).build().unwrap();
+    let _inside = runtime.enter();
+    let busy = || {
+        let (free, is_free) = std::sync::mpsc::channel::<()>();
+        runtime.spawn_blocking(move || is_free.recv().is_ok());
+        free
+    };
+    let now = Now {
+        elapsed: Duration::from_secs(1000),
+        utc: jiff::Timestamp::from_second(1_764_000_000).unwrap(),
+    };
+    let mut documents = Documents::new(About::default());
+    let mut shown = |version: u32, spacing: f64| {
+        let document = documents.next(&FleetSnapshot::default(), &surveys(version, spacing), now);
+        let missions = document["missions"].as_object().unwrap();
+        let with = |what: &str| missions.values().filter(|mission| mission.get(what).is_some()).count();
+        (with("area"), with("path"))
+    };
+    let planner = busy();
+    assert_eq!(shown(1, 20.0), (6, 0), "areas without their lines");
+    drop(planner);
+    runtime.block_on(runtime.spawn_blocking(|| ())).unwrap();
+    assert_eq!(shown(1, 20.0), (6, 6), "a later document has them");
+    let planner = busy();
+    assert_eq!(shown(2, 20.0), (6, 6), "as planned before");
+    assert_eq!(shown(3, 30.0), (6, 0), "other lines are planned anew");
+    drop(planner);
 }
 
 #[tokio::test]

@@ -1,44 +1,127 @@
-//! The path of a Mission on the map.
+//! The paths of Missions on the map. Those of surveys are planned beside the feed, as the coordinator plans them.
 
 use super::vehicles::{fine, tenths};
+use coordinator::controllers::mission::pool::{Asked, Done, Pool, Task};
+use coordinator::controllers::mission::work::{Job, asked_for};
 use crds::Mission;
 use crds::mission::TrackRange;
-use fleet::planning::mission::{Stretch, Stretches, Work};
+use fleet::planning::mission::{Point, Stretch, Stretches, Work};
+use kube::ResourceExt;
 use model::station::Altitude;
 use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::sync::Arc;
+use tokio::time::Instant;
 
 /// A longer path is not sent.
 const MAX_POINTS: usize = 50_000;
 
+/// Bounds the memory: while the paths that are kept have so many, no further survey is planned.
+const MAX_KEPT_POINTS: usize = 1_000_000;
+
 /// Longitude and latitude in degrees, altitude in meters.
 pub type Place = [f64; 3];
 
-/// `None` for a plan, for unplannable work, and for a survey begun by another plan, whose positions are other ground.
-pub fn path(mission: &Mission) -> Option<Vec<Place>> {
-    let work = match (&mission.spec.route, &mission.spec.survey) {
-        (Some(route), _) => Work::of_route(&route.to_route().ok()?).ok()?,
-        (None, Some(survey)) => {
-            let work = Work::of_survey(&survey.to_survey().ok()?).ok()?;
-            let begun = mission.status.as_ref().and_then(|status| status.work.as_deref());
-            if begun.is_some_and(|begun| !begun.ends_with(&work.track().digest())) {
-                return None;
+#[derive(Debug)]
+pub enum Path {
+    Known(Arc<[Place]>),
+    /// Of a plan, of unplannable work, and of a survey begun by another plan, whose positions are other ground.
+    None,
+    /// A later document has it.
+    Awaited,
+}
+
+/// Kept by what is asked for: the status of a Mission that is flown changes every few seconds.
+#[derive(Debug, Default)]
+pub struct Paths {
+    pool: Pool,
+    /// Surveys by the uid of their Mission.
+    kept: HashMap<String, Survey>,
+}
+
+#[derive(Debug)]
+struct Survey {
+    asked_for: String,
+    /// Digest of the lines.
+    lines: String,
+    places: Option<Arc<[Place]>>,
+}
+
+impl Paths {
+    pub fn path(&mut self, mission: &Mission) -> Path {
+        let uid = mission.uid().unwrap_or_default();
+        let before = self.kept.remove(&uid);
+        match (&mission.spec.route, &mission.spec.survey) {
+            (Some(route), _) => {
+                let work = route.to_route().ok().and_then(|route| Work::of_route(&route).ok());
+                work.as_ref().and_then(places).map_or(Path::None, Path::Known)
             }
-            work
+            (None, Some(_)) => self.of_survey(mission, uid, before),
+            (None, None) => Path::None,
         }
-        (None, None) => return None,
-    };
-    let points = work.track().points();
-    (points.len() <= MAX_POINTS).then(|| {
-        let place = |point: &fleet::planning::mission::Point| {
-            let at = work.position(point.at);
-            let height = match point.altitude {
-                Altitude::AboveHome(height) => height.0,
-                Altitude::Amsl(height) => height.0,
-            };
-            [fine(at.longitude_deg), fine(at.latitude_deg), tenths(height)]
+    }
+
+    fn of_survey(&mut self, mission: &Mission, uid: String, before: Option<Survey>) -> Path {
+        let Ok(asked_for) = asked_for(&mission.spec) else {
+            return Path::None;
         };
-        points.iter().map(place).collect()
-    })
+        let same = before.filter(|before| before.asked_for == asked_for);
+        let Some(survey) = same.or_else(|| self.planned(mission, &uid, asked_for)) else {
+            return Path::Awaited;
+        };
+        let begun = mission.status.as_ref().and_then(|status| status.work.as_deref());
+        let path = survey.path(begun);
+        self.kept.insert(uid, survey);
+        path
+    }
+
+    fn planned(&self, mission: &Mission, uid: &str, asked_for: String) -> Option<Survey> {
+        let points = |survey: &Survey| survey.places.as_ref().map_or(0, |places| places.len());
+        if self.kept.values().map(points).sum::<usize>() >= MAX_KEPT_POINTS {
+            return None;
+        }
+        let namespace = mission.namespace().unwrap_or_default();
+        let task = || Task::Survey(Box::new(mission.spec.clone()));
+        match self.pool.ask((&namespace, uid), &asked_for, task, Instant::now()) {
+            Asked::Done(Done::Survey(job)) => Some(Survey::of(asked_for, job.ok().as_ref())),
+            Asked::Done(_) | Asked::Waits(_) => None,
+        }
+    }
+
+    pub fn retain(&mut self, is_shown: impl Fn(&str) -> bool) {
+        self.kept.retain(|uid, _| is_shown(uid));
+        self.pool.retain(is_shown);
+    }
+}
+
+impl Survey {
+    fn of(asked_for: String, job: Option<&Job>) -> Self {
+        Self {
+            asked_for,
+            lines: job.and_then(|job| job.digest.lines.clone()).unwrap_or_default(),
+            places: job.and_then(|job| places(&job.work)),
+        }
+    }
+
+    fn path(&self, begun: Option<&str>) -> Path {
+        match &self.places {
+            Some(places) if begun.is_none_or(|begun| begun.ends_with(&self.lines)) => Path::Known(Arc::clone(places)),
+            _ => Path::None,
+        }
+    }
+}
+
+fn places(work: &Work) -> Option<Arc<[Place]>> {
+    let points = work.track().points();
+    let place = |point: &Point| {
+        let at = work.position(point.at);
+        let height = match point.altitude {
+            Altitude::AboveHome(height) => height.0,
+            Altitude::Amsl(height) => height.0,
+        };
+        [fine(at.longitude_deg), fine(at.latitude_deg), tenths(height)]
+    };
+    (points.len() <= MAX_POINTS).then(|| points.iter().map(place).collect())
 }
 
 pub fn lines(path: &[Place], ranges: impl IntoIterator<Item = TrackRange>) -> Value {
@@ -93,25 +176,38 @@ fn at(path: &[Place], position: f64) -> Option<Place> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_survey_that_others_have_planned_otherwise_has_no_path_here() {
+    fn mission() -> Mission {
         let corner = |east: f64, north: f64| json!({"latitudeDegrees": 47.4 + north, "longitudeDegrees": 8.5 + east});
         let polygon = [corner(0.0, 0.0), corner(0.001, 0.0), corner(0.001, 0.001)];
         let survey = json!({"area": {"polygon": polygon}, "lineSpacingMeters": 20.0, "altitudeMeters": 30.0});
-        let mut mission = Mission::new("field", serde_json::from_value(json!({"survey": survey})).unwrap());
-        assert!(path(&mission).is_some());
-        let survey = mission.spec.survey.as_ref().unwrap().to_survey().unwrap();
-        let digest = Work::of_survey(&survey).unwrap().track().digest();
-        for (work, is_shown) in [
-            (format!("0f-{digest}"), true),
-            ("0f-0123456789abcdef".to_owned(), false),
-        ] {
-            mission.status = Some(crds::mission::MissionStatus {
-                work: Some(work.clone()),
-                ..Default::default()
-            });
-            assert_eq!(path(&mission).is_some(), is_shown, "{work}");
-        }
+        Mission::new("field", serde_json::from_value(json!({"survey": survey})).unwrap())
+    }
+
+    #[test]
+    fn a_survey_that_others_have_planned_otherwise_has_no_path_here() {
+        let spec = mission().spec;
+        let planned = Survey::of(asked_for(&spec).unwrap(), Job::of(&spec, None).ok().as_ref());
+        let is_shown = |begun: Option<&str>| matches!(planned.path(begun), Path::Known(_));
+        let work = Work::of_survey(&spec.survey.unwrap().to_survey().unwrap()).unwrap();
+        let digest = work.track().digest();
+        assert!(is_shown(None));
+        assert!(is_shown(Some(&format!("0f-{digest}"))));
+        assert!(!is_shown(Some("0f-0123456789abcdef")));
+    }
+
+    #[test]
+    fn while_so_many_places_are_kept_no_further_survey_is_planned() {
+        let many = Survey {
+            asked_for: String::new(),
+            lines: String::new(),
+            places: Some(vec![[0.0; 3]; MAX_KEPT_POINTS].into()),
+        };
+        let mut paths = Paths::default();
+        paths.kept.insert("another".to_owned(), many);
+        // Outside of a runtime, where nothing can be given to the pool.
+        assert!(matches!(paths.path(&mission()), Path::Awaited));
+        paths.retain(|_| false);
+        assert!(paths.kept.is_empty());
     }
 
     #[test]

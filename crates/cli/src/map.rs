@@ -217,6 +217,7 @@ impl ServedMap {
             orders: Confirmations::default(),
             edits: Confirmations::default(),
             files: Arc::new(Semaphore::new(files::CONCURRENT_READS)),
+            plans: Arc::new(Semaphore::new(serve::CONCURRENT_PLANS)),
             given: orders.clone(),
             ending: ending.clone(),
         });

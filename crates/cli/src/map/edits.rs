@@ -3,10 +3,9 @@
 use super::document::slot_places;
 use super::shapes;
 use super::vehicles::fine;
-use crate::failure::Failure;
 use crate::live::objects::Objects;
 use crate::mission::manifest::{Manifest, failed, judged};
-use crate::mission::preview;
+use crate::mission::preview::{self, Preview};
 use crds::{Geofence, Mission, Swarm};
 use fleet::planning::mission::{Flier, Work};
 use kube::ResourceExt;
@@ -23,23 +22,35 @@ const API_VERSION: &str = "skein.dev/v1alpha1";
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum Asked {
-    #[serde(rename_all = "camelCase")]
-    Mission {
-        namespace: String,
-        name: String,
-        spec: Value,
-    },
-    #[serde(rename_all = "camelCase")]
-    Geofence { name: String, spec: Value },
-    #[serde(rename_all = "camelCase")]
-    Anchor {
-        namespace: String,
-        swarm: String,
-        latitude_degrees: f64,
-        longitude_degrees: f64,
-        /// Unchanged if absent.
-        heading_degrees: Option<f64>,
-    },
+    Mission(AskedMission),
+    Geofence(AskedGeofence),
+    Anchor(AskedAnchor),
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AskedMission {
+    namespace: String,
+    name: String,
+    spec: Value,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AskedGeofence {
+    name: String,
+    spec: Value,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AskedAnchor {
+    namespace: String,
+    swarm: String,
+    latitude_degrees: f64,
+    longitude_degrees: f64,
+    /// Unchanged if absent.
+    heading_degrees: Option<f64>,
 }
 
 #[derive(Debug, Clone)]
@@ -66,58 +77,40 @@ pub struct Shown {
 /// Positions of vehicles that could take part in a Mission.
 pub type Starts = Vec<Wgs84>;
 
-/// Judged by the API server without a change. Errors: in words, with advice.
-pub async fn preview(asked: Asked, objects: &Objects, starts: Starts) -> Result<(Edit, Shown), String> {
-    match asked {
-        Asked::Mission { namespace, name, spec } => mission(namespace, name, spec, objects, starts).await,
-        Asked::Geofence { name, spec } => geofence(&name, &spec, objects).await,
-        Asked::Anchor {
-            namespace,
-            swarm,
-            latitude_degrees,
-            longitude_degrees,
-            heading_degrees,
-        } => {
-            let mut formation = json!({"anchor": {"latitudeDegrees": fine(latitude_degrees), "longitudeDegrees": fine(longitude_degrees)}});
-            if let Some(heading) = heading_degrees {
-                formation["headingDegrees"] = json!(heading);
-            }
-            anchor(namespace, swarm, json!({"spec": {"formation": formation}}), objects).await
-        }
-    }
+pub struct Planned {
+    mission: Mission,
+    yaml: String,
+    preview: Preview,
 }
 
-async fn mission(
-    namespace: String,
-    name: String,
-    spec: Value,
-    objects: &Objects,
-    starts: Starts,
-) -> Result<(Edit, Shown), String> {
+/// Takes time for a large area. Errors, as of all previews: in words, with advice.
+pub fn planned(asked: AskedMission, starts: &[Wgs84]) -> Result<Planned, String> {
+    let AskedMission { namespace, name, spec } = asked;
     let metadata = json!({"namespace": namespace, "name": name});
     let document = json!({"apiVersion": API_VERSION, "kind": "Mission", "metadata": metadata, "spec": spec});
-    let what = format!("creates Mission {namespace}/{name}");
-    let yaml = yaml(&document)?;
-    // A large area takes a while to plan.
-    let planned = tokio::task::spawn_blocking(move || {
-        let manifest = Manifest::of_document(&document)?;
-        let parallelism = usize::try_from(manifest.mission.spec.parallelism).unwrap_or(1);
-        let shown = preview::of(&manifest, |work| fliers(work, &starts, parallelism))?;
-        Ok::<_, Failure>((manifest.mission, shown))
-    });
-    let planned = planned
-        .await
-        .map_err(|_| "the planning has failed; this is a bug".to_owned())?;
-    let (mission, shown) = planned.map_err(|why| why.to_string())?;
+    let manifest = Manifest::of_document(&document).map_err(|why| why.to_string())?;
+    let parallelism = usize::try_from(manifest.mission.spec.parallelism).unwrap_or(1);
+    let preview = preview::of(&manifest, |work| fliers(work, starts, parallelism)).map_err(|why| why.to_string())?;
+    Ok(Planned {
+        mission: manifest.mission,
+        yaml: yaml(&document)?,
+        preview,
+    })
+}
+
+/// Judged by the API server without a change, as the other previews.
+pub async fn mission(planned: Planned, objects: &Objects) -> Result<(Edit, Shown), String> {
+    let Planned { mission, yaml, preview } = planned;
+    let (namespace, name) = (mission.namespace().unwrap_or_default(), mission.name_any());
     let api = Api::<Mission>::namespaced(objects.client.clone(), &namespace);
     objects
         .answered("create the Mission", api.create(&posting(true), &mission))
         .await?;
     let shown = Shown {
-        what,
+        what: format!("creates Mission {namespace}/{name}"),
         yaml,
-        text: shown.numbers,
-        geojson: shown.geojson,
+        text: preview.numbers,
+        geojson: preview.geojson,
         warnings: Vec::new(),
     };
     Ok((Edit::Mission(Box::new(mission)), shown))
@@ -147,7 +140,8 @@ pub(super) fn fliers(work: &Work, starts: &[Wgs84], count: usize) -> Vec<Flier> 
         .collect()
 }
 
-async fn geofence(name: &str, spec: &Value, objects: &Objects) -> Result<(Edit, Shown), String> {
+pub async fn geofence(asked: AskedGeofence, objects: &Objects) -> Result<(Edit, Shown), String> {
+    let AskedGeofence { name, spec } = asked;
     let document = json!({"apiVersion": API_VERSION, "kind": "Geofence", "metadata": {"name": name}, "spec": spec});
     let fence: Geofence = judged(&document).map_err(|why| why.to_string())?;
     let api = Api::<Geofence>::all(objects.client.clone());
@@ -169,7 +163,13 @@ async fn geofence(name: &str, spec: &Value, objects: &Objects) -> Result<(Edit, 
     Ok((Edit::Geofence(Box::new(fence)), shown))
 }
 
-async fn anchor(namespace: String, name: String, patch: Value, objects: &Objects) -> Result<(Edit, Shown), String> {
+pub async fn anchor(asked: AskedAnchor, objects: &Objects) -> Result<(Edit, Shown), String> {
+    let mut formation = json!({"anchor": {"latitudeDegrees": fine(asked.latitude_degrees), "longitudeDegrees": fine(asked.longitude_degrees)}});
+    if let Some(heading) = asked.heading_degrees {
+        formation["headingDegrees"] = json!(heading);
+    }
+    let patch = json!({"spec": {"formation": formation}});
+    let (namespace, name) = (asked.namespace, asked.swarm);
     let api = Api::<Swarm>::namespaced(objects.client.clone(), &namespace);
     let now = objects.answered("read the Swarm", api.get(&name)).await?;
     if now

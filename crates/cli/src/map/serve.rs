@@ -2,7 +2,7 @@
 
 use super::basemap::Basemap;
 use super::confirmations::Confirmations;
-use super::edits::{self, Edit, Starts};
+use super::edits::{self, Asked, Edit, Starts};
 use super::guard::{self, Guard};
 use super::json_answer::Json;
 use super::reading::ObjectsSnapshot;
@@ -31,7 +31,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
-use tokio::sync::{RwLock, Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, RwLock, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -51,6 +51,11 @@ const MAX_CONNECTIONS: usize = 64;
 /// After a failed accept, as without free file descriptors.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(200);
 
+pub const CONCURRENT_PLANS: usize = 1;
+
+/// As the coordinator's. `ANSWER_TIMEOUT` includes it, the wait for others and the answer of the API.
+const PLANNING_DEADLINE: Duration = Duration::from_secs(30);
+
 const ORDER_LIFE: Duration = Duration::from_secs(60);
 
 const EDIT_LIFE: Duration = Duration::from_secs(300);
@@ -66,6 +71,8 @@ pub struct App {
     pub edits: Confirmations<Edit>,
     /// Concurrent readings: each file may be large, and take long to plan.
     pub files: Arc<Semaphore>,
+    /// Missions in planning, for a preview.
+    pub plans: Arc<Semaphore>,
     /// Orders without an answer, which go on when the page goes away.
     pub given: TaskTracker,
     pub ending: CancellationToken,
@@ -264,16 +271,39 @@ async fn give_order(State(app): State<Arc<App>>, headers: HeaderMap, body: Body)
     Ok(Json(orders::answers(&outcome)))
 }
 
-async fn read_file(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Answer {
-    let asked: files::Asked = read_of(&headers, body, files::MAX_BODY_BYTES).await?;
-    let busy = || {
+async fn seat(of: &Arc<Semaphore>, busy: &str) -> Result<OwnedSemaphorePermit, Refused> {
+    let waited = timeout(READ_TIMEOUT, Arc::clone(of).acquire_owned()).await;
+    let refused = || Refused(StatusCode::SERVICE_UNAVAILABLE, busy.to_owned());
+    waited.ok().and_then(Result::ok).ok_or_else(refused)
+}
+
+/// Plans off the tasks of the server. What takes too long goes on, as nothing ends it, and keeps its seat.
+async fn planned<T: Send + 'static>(
+    plans: &Arc<Semaphore>,
+    plan: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Refused> {
+    let seat = seat(plans, "another Mission is being planned; try again when it is done").await?;
+    let planning = tokio::task::spawn_blocking(move || {
+        let planned = plan();
+        drop(seat);
+        planned
+    });
+    let late = |_| {
         Refused(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "other files are being read; try again".to_owned(),
+            StatusCode::GATEWAY_TIMEOUT,
+            format!(
+                "planning it takes longer than {} s; give it fewer corners, or divide it into several Missions",
+                PLANNING_DEADLINE.as_secs()
+            ),
         )
     };
-    let waited = timeout(READ_TIMEOUT, Arc::clone(&app.files).acquire_owned()).await;
-    let seat = waited.ok().and_then(Result::ok).ok_or_else(busy)?;
+    let planned = timeout(PLANNING_DEADLINE, planning).await.map_err(late)?;
+    planned.map_err(|_| Refused::from("the planning has failed; this is a bug".to_owned()))
+}
+
+async fn read_file(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Answer {
+    let asked: files::Asked = read_of(&headers, body, files::MAX_BODY_BYTES).await?;
+    let seat = seat(&app.files, "other files are being read; try again").await?;
     let starts = starts(&app.fleet.borrow());
     // Busy until it is done, also when nobody waits for the answer any more.
     let shown = tokio::task::spawn_blocking(move || {
@@ -298,10 +328,18 @@ fn objects(app: &App) -> Result<Arc<RwLock<Objects>>, Refused> {
 }
 
 async fn preview_object(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Answer {
-    let asked: edits::Asked = read(&headers, body).await?;
+    let asked: Asked = read(&headers, body).await?;
     let objects = objects(&app)?;
-    let starts = starts(&app.fleet.borrow());
-    let (edit, shown) = edits::preview(asked, &*objects.read().await, starts).await?;
+    let (edit, shown) = match asked {
+        Asked::Mission(asked) => {
+            let starts = starts(&app.fleet.borrow());
+            // Without the lock: the reading of the feed waits for it.
+            let planned = planned(&app.plans, move || edits::planned(asked, &starts)).await??;
+            edits::mission(planned, &*objects.read().await).await?
+        }
+        Asked::Geofence(asked) => edits::geofence(asked, &*objects.read().await).await?,
+        Asked::Anchor(asked) => edits::anchor(asked, &*objects.read().await).await?,
+    };
     let shown = serde_json::to_value(shown).map_err(|why| why.to_string())?;
     Ok(offered(
         shown,
@@ -340,4 +378,36 @@ fn stands_at(vehicle: &v1::Vehicle) -> Option<Wgs84> {
         latitude_deg,
         longitude_deg,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::task::yield_now;
+    use tokio::time::advance;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_mission_that_takes_long_to_plan_is_refused_and_so_are_others_until_it_is_done() {
+        let plans = Arc::new(Semaphore::new(CONCURRENT_PLANS));
+        let (done, is_done) = std::sync::mpsc::channel::<()>();
+        let long = Arc::clone(&plans);
+        let long = tokio::spawn(async move { planned(&long, move || is_done.recv().is_ok()).await });
+        let other = Arc::clone(&plans);
+        let other = tokio::spawn(async move { planned(&other, || true).await });
+        while plans.available_permits() > 0 {
+            yield_now().await;
+        }
+        yield_now().await;
+        advance(READ_TIMEOUT + Duration::from_millis(1)).await;
+        let Refused(status, why) = other.await.unwrap().err().unwrap();
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(why, "another Mission is being planned; try again when it is done");
+        advance(PLANNING_DEADLINE).await;
+        let Refused(status, why) = long.await.unwrap().err().unwrap();
+        assert_eq!(status, StatusCode::GATEWAY_TIMEOUT);
+        assert!(why.contains("takes longer than 30 s; give it fewer corners"), "{why}");
+        assert_eq!(plans.available_permits(), 0, "it goes on");
+        done.send(()).unwrap();
+        assert_eq!(planned(&plans, || 7).await.ok(), Some(7));
+    }
 }

@@ -55,6 +55,7 @@ fn page() -> Page {
         orders: Confirmations::default(),
         edits: Confirmations::default(),
         files: Arc::clone(&files),
+        plans: Arc::new(Semaphore::new(super::serve::CONCURRENT_PLANS)),
         given: TaskTracker::new(),
         ending: CancellationToken::new(),
     };

@@ -9,6 +9,9 @@ const MOST_HOLES: usize = 50;
 
 const HALVED_AT_MOST: u32 = 8;
 
+/// Pieces of an area that could be one: more are worse than an edge that moved far, which is said.
+const MOST_PIECES: usize = 50;
+
 /// Part of the extent: an edge that moves farther is another one than was drawn.
 const MOST_MOVED: f64 = 0.05;
 
@@ -51,14 +54,16 @@ fn halved(rings: &Rings, purpose: Purpose, most: f64, times: u32) -> Result<Vec<
         Err(left) if !halves_more => return Err(left),
         _ => {}
     }
-    let mut all = Vec::new();
-    for half in halves(rings) {
-        all.extend(halved(&half, purpose, most, times + 1)?);
-    }
-    if all.is_empty() {
-        whole.map(|fitted| vec![fitted])
-    } else {
-        Ok(all)
+    let pieces: Result<Vec<Vec<Fitted>>, usize> = halves(rings)
+        .iter()
+        .map(|half| halved(half, purpose, most, times + 1))
+        .collect();
+    let pieces: Result<Vec<Fitted>, usize> = pieces.map(|each| each.into_iter().flatten().collect());
+    match (whole, pieces) {
+        (Ok(_), Ok(pieces)) if (1..=MOST_PIECES).contains(&pieces.len()) => Ok(pieces),
+        (Ok(fitted), _) => Ok(vec![fitted]),
+        (Err(left), Ok(pieces)) if pieces.is_empty() => Err(left),
+        (Err(_), pieces) => pieces,
     }
 }
 

@@ -35,7 +35,9 @@ pub(super) fn import(
     let has_mission = !plan.file.items.is_empty();
     objects.notes.extend(plan.notes.iter().cloned());
     if has_mission && missions {
-        objects.notes.extend(check::outside_fence(plan));
+        if fences {
+            objects.notes.extend(check::outside_fence(plan));
+        }
         objects.notes.extend(check::maybe_of_plane(plan));
         mission(file, plan, text, args, objects)?;
     } else if has_mission {

@@ -266,7 +266,6 @@ impl Pilot {
         match event {
             LinkEvent::Up => {
                 (self.link_up, self.link_fault) = (Some(now), None);
-                self.unsigned = unsigned::Unsigned::default();
                 self.discovery.link_opened();
             }
             LinkEvent::Down(why) => {

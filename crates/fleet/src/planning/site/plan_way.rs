@@ -16,7 +16,7 @@ use model::report::{Activity, Report};
 use model::reported_flight::SoFar;
 use model::route_order::Waypoint;
 use model::time::Moment;
-use model::vehicle::{Airborne, FlightTruth};
+use model::vehicle::{Airborne, Autopilot, FlightTruth};
 use std::collections::BTreeMap;
 
 /// A granted way ends at the places of its plan within this distance, meters: both are computed from the same numbers.
@@ -117,6 +117,15 @@ fn leads(way: &Route, at: Local, next: Local, margin: Margin) -> bool {
         place.over_ground(next) <= PLACE_EPSILON_M && (place.up - next.up).abs() <= WANDERS.1 + PLACE_EPSILON_M
     };
     way.leg_to(near, at, margin)
+}
+
+/// Up to where a vehicle at `at` climbs before it flies to `next`, a higher place of its plan: PX4 does, ArduCopter flies there straight.
+fn climbs_first(report: &Report, at: Local, next: Local) -> Option<Local> {
+    let is_px4 = report
+        .identity
+        .as_ref()
+        .is_some_and(|identity| identity.autopilot == Autopilot::Px4);
+    (is_px4 && next.up > at.up).then(|| at.at_height(next.up))
 }
 
 /// `way` for a takeoff from `at` instead of the plan's begin: up from there, and straight to the plan's first place.
@@ -256,7 +265,15 @@ impl Site {
         let (Some(next), Some(at)) = (next, self.place_of(report)) else {
             return false;
         };
-        leads(&granted.way, at, *next, self.usual_margin())
+        let margin = self.usual_margin();
+        let climbs = climbs_first(report, at, *next).is_some_and(|top| {
+            let is_top = |place: &Local| {
+                place.over_ground(top) <= margin.horizontal.0
+                    && (place.up - top.up).abs() <= WANDERS.1 + PLACE_EPSILON_M
+            };
+            granted.way.leg_to(is_top, at, margin)
+        });
+        climbs || leads(&granted.way, at, *next, margin)
     }
 
     pub(super) fn usual_margin(&self) -> Margin {
@@ -405,13 +422,14 @@ impl Site {
                 return;
             }
         };
-        let Ok(way) = Route::along([at].into_iter().chain(rest.places.iter().copied())) else {
+        let expected = vehicles.get(node).and_then(|expected| expected.report);
+        let top = expected.and_then(|(report, _)| climbs_first(report, at, *rest.places.first()?));
+        let Ok(way) = Route::along([at].into_iter().chain(top).chain(rest.places.iter().copied())) else {
             return;
         };
-        let expected = vehicles.get(node).and_then(|expected| expected.report);
         let home = expected.and_then(|(report, _)| self.home(report)).map(|home| home.up);
         let homes: BTreeMap<NodeName, f64> = home.into_iter().map(|home| (node.clone(), home)).collect();
-        let first = Route::along([at].into_iter().chain(rest.places.first().copied()));
+        let first = Route::along([at].into_iter().chain(top).chain(rest.places.first().copied()));
         let fenced = first
             .ok()
             .map(|first| kept_within(self.frame, self.fences.as_ref(), &homes)(node, &first));

@@ -34,6 +34,8 @@ pub(super) struct Returns {
     told_through: Crossings,
     /// Vehicles whose return altitude is not known, since when.
     unread: BTreeMap<NodeName, Moment>,
+    /// Those of them of which nobody was warned yet.
+    new: BTreeSet<NodeName>,
 }
 
 impl Returns {
@@ -50,14 +52,18 @@ impl Returns {
     }
 
     /// Warns of no altitude that is only not read yet.
-    fn tell(&mut self, now: Moment) {
-        let unread = &self.unread;
-        let is_new = |node: &NodeName| unread.get(node).is_some_and(|since| now.since(*since) < READ_WITHIN);
+    fn tell(&mut self, now: Moment, changed: bool) {
+        let young = self.unread.iter().filter(|(_, since)| now.since(**since) < READ_WITHIN);
+        let new: BTreeSet<NodeName> = young.map(|(node, _)| node.clone()).collect();
+        if !changed && new == self.new {
+            return;
+        }
+        let is_new = |node: &NodeName| new.contains(node);
         let cross = told(&self.cross, &self.told_cross, |node, other| {
             is_new(node) || is_new(other)
         });
         let through = told(&self.through, &self.told_through, |node, _| is_new(node));
-        (self.told_cross, self.told_through) = (cross, through);
+        (self.told_cross, self.told_through, self.new) = (cross, through, new);
     }
 }
 
@@ -108,9 +114,7 @@ impl Site {
         self.returns.plans = plans;
         let ready = goals.iter().filter(|(_, goal)| goal.ready && !goal.lands);
         self.returns.ready = ready.map(|(node, _)| node.clone()).collect();
-        if changed || !self.returns.unread.is_empty() {
-            self.returns.tell(now);
-        }
+        self.returns.tell(now, changed);
     }
 
     /// Which vehicle that of `node` would meet if both returned home at once, with what to do; `None`: none.

@@ -270,6 +270,13 @@ impl Claims {
         self.index.set(key, traffic.volume(now));
     }
 
+    /// What `reporter` saw last at this address is no aircraft of others.
+    pub(crate) fn forget_traffic(&mut self, reporter: &NodeName, icao: u32) {
+        if let Some((gone, _)) = self.traffic.remove(icao, reporter) {
+            self.let_go(gone);
+        }
+    }
+
     /// Vehicles of ours that were last heard within `distance` of `there` over ground, meters.
     pub(crate) fn who_is_within(&self, there: Local, distance: f64) -> BTreeSet<NodeName> {
         let is_near = |last: &Heard| last.at.over_ground(there) <= distance;

@@ -84,7 +84,7 @@ impl<T> Sightings<T> {
         self.seen.values().flat_map(BTreeMap::values)
     }
 
-    fn remove(&mut self, icao: u32, reporter: &NodeName) -> Option<T> {
+    pub fn remove(&mut self, icao: u32, reporter: &NodeName) -> Option<T> {
         let by = self.seen.get_mut(&icao)?;
         let (_, what) = by.remove(reporter)?;
         if by.is_empty() {

@@ -57,6 +57,7 @@ impl Site {
                     continue;
                 };
                 if self.is_declared(&traffic, now) {
+                    self.claims.forget_traffic(node, traffic.icao);
                     continue;
                 }
                 let own = match aircraft.may_be_uncrewed {

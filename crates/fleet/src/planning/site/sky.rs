@@ -67,7 +67,11 @@ impl Sky {
                 let heard = Moment::at(received.since_epoch().saturating_sub(age));
                 let known = self.sightings.last(aircraft.icao, node);
                 let is_old = known.is_some_and(|(last, _)| heard <= *last);
-                if is_old || ours.have_declared(aircraft, flown_since(heard, now, rules)) {
+                if is_old {
+                    continue;
+                }
+                if ours.have_declared(aircraft, flown_since(heard, now, rules)) {
+                    self.sightings.remove(aircraft.icao, node);
                     continue;
                 }
                 let seen = Seen {

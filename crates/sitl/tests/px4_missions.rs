@@ -197,6 +197,21 @@ fn a_mission_is_left_and_taken_up_again_where_it_was() {
 }
 
 #[test]
+fn a_mission_that_begins_in_the_air_below_its_first_item_climbs_at_its_place_before_it_flies_there() {
+    let mut bench = hovering(5.0);
+    assert_eq!(upload(&mut bench, MISSION_KIND, &[item(16, 60.0, 0.0, 30.0)]), Some(0));
+    let from = HOME.to_local(bench.truth().place);
+    assert_eq!(set_mode(&mut bench, 4.0, 4.0), [Accepted, Accepted]);
+    let away = |bench: &Bench| HOME.to_local(bench.truth().place).ground_distance(from);
+    bench.until("near its altitude", 40.0, |bench| {
+        HOME.to_local(bench.truth().place).up > 28.0
+    });
+    assert!(away(&bench) < 2.0, "{}", away(&bench));
+    assert!(bench.sent_text("Climb to 30.0 meters above home\t"));
+    bench.until("there", 60.0, |bench| away(bench) > 57.0);
+}
+
+#[test]
 fn a_mission_that_leaves_the_fence_is_accepted_and_does_not_fly() {
     let mut bench = ready();
     assert_eq!(upload(&mut bench, FENCE_KIND, &fence(60.0)), Some(0));

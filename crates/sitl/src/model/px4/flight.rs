@@ -12,6 +12,8 @@ const REACHED_M: f64 = 0.5;
 /// NAV_MC_ALT_RAD: below its target, where a takeoff in the air is done.
 const TAKEOFF_RADIUS_M: f64 = 0.8;
 const THERE_M: f64 = 0.7;
+/// NAV_MC_ALT_RAD.
+pub(super) const NEAR_HEIGHT_M: f64 = 0.8;
 /// Lower than this a takeoff goes over the ground first.
 const LOW_M: f64 = 1.0;
 const LAND_DETECT_S: f64 = 5.7;
@@ -66,6 +68,11 @@ pub(super) enum Flight {
     },
     Holding {
         at: Neu,
+    },
+    /// At its place up to the altitude of the item that it flies to first.
+    ClimbingFirst {
+        at: Neu,
+        to: Neu,
     },
     /// Precision landing without a beacon in sight: it stops, then searches at an altitude of its own until `ends_s`.
     Searching {
@@ -160,6 +167,7 @@ impl Flight {
             Self::Landing { .. } => 4,
             Self::Rising { .. }
             | Self::Holding { .. }
+            | Self::ClimbingFirst { .. }
             | Self::Searching { .. }
             | Self::ReturnClimb { .. }
             | Self::ReturnHome { .. }
@@ -208,6 +216,13 @@ impl Flight {
                 hold(airframe, at, (params, cruise_m_s), dt_s);
                 if airframe.on_ground() && at.up < BELOW_GROUND_M {
                     *self = Self::steered(Steer::To(at));
+                }
+            }
+            Self::ClimbingFirst { at, to } => {
+                let top = Neu { up: to.up, ..at };
+                hold(airframe, top, (params, cruise_m_s), dt_s);
+                if to.up - airframe.position.up < NEAR_HEIGHT_M {
+                    *self = Self::Holding { at: to };
                 }
             }
             Self::Searching { ends_s } => {

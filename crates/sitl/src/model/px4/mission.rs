@@ -3,7 +3,7 @@
 use mavlink::dialects::ardupilotmega as apm;
 use mavlink::dialects::ardupilotmega::MavMessage;
 
-use super::flight::Flight;
+use super::flight::{Flight, NEAR_HEIGHT_M};
 use super::modes::Mode;
 use super::plan_rules::{self, item};
 use super::{Px4, events};
@@ -14,7 +14,6 @@ use crate::wire::PlanItem;
 
 /// Distances over the ground and in altitude at which a waypoint is reached; for a takeoff, in altitude.
 const NEAR_M: f64 = 1.5;
-const NEAR_HEIGHT_M: f64 = 0.8;
 const NEAR_TAKEOFF_HEIGHT_M: f64 = 0.35;
 const REPEAT_S: f64 = 1.0;
 /// MISSION_CURRENT.total without a mission.
@@ -42,6 +41,8 @@ pub(super) struct Mission {
     current: usize,
     complete: bool,
     waits_until_s: Option<f64>,
+    /// In the air: it climbs before its first item.
+    begins: bool,
     /// Last item done, and the time of its next report.
     reached: Option<(u16, f64)>,
 }
@@ -120,10 +121,9 @@ impl Px4 {
         if self.flight.landed()
             && let Some(first) = self.mission.items.get(self.mission.current).copied()
         {
-            let height = self.height_above_home(core, &first) as f32;
-            self.event(core, events::MISSION_CLIMBS, &height.to_le_bytes());
-            self.info(core, &format!("Climb to {height:.1} meters above home\t"));
+            self.say_climb(core, &first);
         }
+        self.mission.begins = self.flying();
         self.fly_item(core);
     }
 
@@ -200,6 +200,12 @@ impl Px4 {
         self.fly_item(core);
     }
 
+    fn say_climb(&mut self, core: &mut Core, to: &PlanItem) {
+        let height = self.height_above_home(core, to) as f32;
+        self.event(core, events::MISSION_CLIMBS, &height.to_le_bytes());
+        self.info(core, &format!("Climb to {height:.1} meters above home\t"));
+    }
+
     fn fly_item(&mut self, core: &mut Core) {
         let Some(current) = self.mission.items.get(self.mission.current).copied() else {
             return;
@@ -224,6 +230,14 @@ impl Px4 {
                     _ => core.airframe.look_to(to),
                 }
                 self.hold_for_mission(to);
+                let at = core.airframe.position;
+                if std::mem::take(&mut self.mission.begins)
+                    && to.up - at.up > NEAR_HEIGHT_M
+                    && self.flight != Flight::Tumbling
+                {
+                    self.say_climb(core, &current);
+                    self.flight = Flight::ClimbingFirst { at, to };
+                }
             }
             item::DELAY => self.hold_for_mission(core.airframe.position),
             // All other items take no time.

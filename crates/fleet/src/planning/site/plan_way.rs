@@ -120,7 +120,7 @@ fn leads(way: &Route, at: Local, next: Local, margin: Margin) -> bool {
 }
 
 /// Up to where a vehicle at `at` climbs before it flies to `next`, a higher place of its plan: PX4 does, ArduCopter flies there straight.
-fn climbs_first(report: &Report, at: Local, next: Local) -> Option<Local> {
+pub(super) fn climbs_first(report: &Report, at: Local, next: Local) -> Option<Local> {
     let is_px4 = report
         .identity
         .as_ref()

@@ -1,7 +1,11 @@
 //! Vehicles with plans of their own: the whole way is theirs before they take off, or they wait.
 
+use super::super::plan_way::climbs_first;
 use super::*;
+use model::geo::Local;
 use model::plan::{PlanDigest, PlanReport};
+use model::units::{ComponentId, SystemId};
+use model::vehicle::{Autopilot, Identity};
 
 pub(super) fn digest(text: &str) -> PlanDigest {
     PlanDigest(text.to_owned())
@@ -468,6 +472,30 @@ fn a_vehicle_that_climbs_to_its_plan_stops_below_one_that_comes_into_its_way_and
         fly(&mut site, &vehicles, &plans, &[], second);
     }
     assert!(names_plan(&site, &vehicles[0], &plans), "all is clear again");
+}
+
+#[test]
+fn a_px4_climbs_at_its_place_before_it_flies_to_a_higher_place_of_its_plan() {
+    let report = |autopilot| Report {
+        identity: Some(Identity {
+            autopilot,
+            system: SystemId(1),
+            component: ComponentId(1),
+            firmware: None,
+            hardware: None,
+        }),
+        ..Report::of_nothing(node("a"))
+    };
+    let low = Local {
+        east: 0.0,
+        north: 0.0,
+        up: 8.0,
+    };
+    let high = low.shifted(150.0, 0.0).at_height(40.0);
+    let top = Some(low.at_height(40.0));
+    assert_eq!(climbs_first(&report(Autopilot::Px4), low, high), top);
+    assert_eq!(climbs_first(&report(Autopilot::Px4), high, low), None, "a lower one");
+    assert_eq!(climbs_first(&report(Autopilot::ArduPilot), low, high), None);
 }
 
 /// For the vehicle of `a`, which flies its plan.

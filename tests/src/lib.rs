@@ -9,6 +9,7 @@ pub mod certificates;
 pub mod cluster_field;
 pub mod field;
 pub mod figures;
+pub mod hostile;
 pub mod kubelet;
 pub mod large_fleet;
 pub mod machine;

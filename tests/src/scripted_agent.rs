@@ -2,7 +2,7 @@
 
 use futures::StreamExt;
 use futures::channel::mpsc;
-use model::assignment::{Desired, Fence, Order};
+use model::assignment::{Desired, Fence, GroundedWhy, Order};
 use model::plan::{FlightPlan, PassedBeside, PlanReport, PlanState, Reached};
 use model::remote_id::{RemoteIdOrder, RemoteIdReport, Sending, Transmitter};
 use model::report::RouteState;
@@ -68,6 +68,13 @@ impl Vehicle {
 
     pub fn flies(&self) -> bool {
         matches!(self.state().truth, Truth::TakingOff | Truth::InAir | Truth::Landing)
+    }
+
+    pub fn is_grounded_by_order(&self) -> bool {
+        let ordered = Desired::Grounded {
+            why: GroundedWhy::Ordered,
+        };
+        matches!(self.state().orders.last(), Some(Order::Assigned(last)) if last.desired == ordered)
     }
 
     pub fn ordered_to_fly_for(&self) -> Vec<String> {

@@ -43,6 +43,9 @@ enum What {
     /// How surveys of 200 fields are flown, beside the shortest ways that OR-Tools finds with Shapely: length,
     /// coverage, time.
     Survey,
+    /// Nine namespaces beside one whose Missions take long to plan, on both APIs, with the coordinator on all CPUs and on
+    /// one: the time to suspend, delete, ground and edit, and the renewals of the Lease.
+    Tenants,
 }
 
 const SURVEYS: Venv = Venv {
@@ -72,6 +75,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         What::Fleet => "fleet",
         What::Map => "map",
         What::Survey => "survey",
+        What::Tenants => "tenants",
     };
     let mut measuring = cargo();
     measuring.args(["bench", "--package", "skein-tests", "--bench", name]);

@@ -4,14 +4,15 @@ use anyhow::{Context, ensure};
 use futures::{StreamExt, TryStreamExt, stream};
 use k8s_openapi::api::authentication::v1::TokenRequest;
 use k8s_openapi::api::core::v1::{ConfigMap, Node, ServiceAccount};
-use kube::Client;
 use kube::api::{Api, Patch, PatchParams, PostParams};
+use kube::{Client, ResourceExt};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::time::Duration;
+use testkit::launch::workspace_binary;
 use testkit::{Cluster, Launch, Process, ServedBy, wait_for};
 
 use crate::SYSTEM;
@@ -58,18 +59,34 @@ impl Place {
         };
         let nodes: Api<Node> = Api::all(place.client.clone());
         stream::iter(0..count)
-            .map(|number| make(nodes.clone(), node(number)))
+            .map(|number| make(nodes.clone(), node(number), None))
             .buffer_unordered(AT_A_TIME)
             .try_collect::<()>()
             .await?;
         Ok(place)
     }
 
+    pub async fn add_node(&self, name: &str, label: (String, String)) -> anyhow::Result<()> {
+        make(Api::all(self.client.clone()), name.to_owned(), Some(label)).await
+    }
+
     pub fn coordinator(&mut self, listen: &str) -> anyhow::Result<Coordinator> {
+        self.coordinator_on(listen, None)
+    }
+
+    /// `cpus`: those that it may use, as taskset(1) takes them.
+    pub fn coordinator_on(&mut self, listen: &str, cpus: Option<&str>) -> anyhow::Result<Coordinator> {
         self.started += 1;
         let file = |name: &str| self.cluster.scratch().path().join(format!("{name}-{}", self.started));
         let (listen_file, metrics_file) = (file("address"), file("metrics"));
-        let process = Launch::workspace("skein-coordinator")?
+        let launch = match cpus {
+            None => Launch::workspace("skein-coordinator")?,
+            Some(cpus) => Launch::program("taskset")
+                .named("skein-coordinator")
+                .args(["--cpu-list", cpus])
+                .arg(workspace_binary("skein-coordinator")?),
+        };
+        let process = launch
             .env("KUBECONFIG", &self.kubeconfig)
             .args([
                 "--listen",
@@ -139,11 +156,12 @@ async fn token(accounts: Api<ServiceAccount>, node: String) -> anyhow::Result<St
     Ok(made.status.context("a token was asked for, and none made")?.token)
 }
 
-async fn make(nodes: Api<Node>, name: String) -> anyhow::Result<()> {
-    let object: Node = serde_json::from_value(json!({
+async fn make(nodes: Api<Node>, name: String, label: Option<(String, String)>) -> anyhow::Result<()> {
+    let mut object: Node = serde_json::from_value(json!({
         "apiVersion": "v1", "kind": "Node",
         "metadata": {"name": name, "labels": {"node-role.kubernetes.io/drone": "", "kubernetes.io/hostname": name}},
     }))?;
+    object.labels_mut().extend(label);
     nodes.create(&PostParams::default(), &object).await?;
     let ready = json!({"status": {"conditions": [
         {"type": "Ready", "status": "True", "reason": "Bench", "message": "set by the benchmark"}]}});

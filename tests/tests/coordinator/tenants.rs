@@ -4,38 +4,10 @@ use crate::latched::{fleet, swarm};
 use crate::missions::{condition, fliers, route};
 use crds::Drone;
 use kube::ResourceExt;
-use model::assignment::{Desired, GroundedWhy, Order};
 use serde_json::{Value, json};
 use skein_tests::cluster_field::Field;
-use skein_tests::scripted_agent::Vehicle;
+use skein_tests::hostile::{HOSTILE_MISSIONS, slow_to_plan};
 use std::time::Instant;
-
-const HOSTILE_MISSIONS: u32 = 40;
-
-fn comb(teeth: u32, spacing: f64) -> Value {
-    let corner = |east: f64, north: f64| json!({"latitudeDegrees": 47.1 + north / 111_000.0, "longitudeDegrees": 8.0 + east / 76_000.0});
-    let square = [(0.0, 0.0), (1000.0, 0.0), (1000.0, 1000.0), (0.0, 1000.0)];
-    let pitch = 800.0 / f64::from(teeth);
-    let tooth = |number: u32| {
-        let left = 100.0 + f64::from(number) * pitch;
-        let right = left + 0.6 * pitch;
-        [(right, 150.0), (right, 900.0), (left, 900.0), (left, 150.0)]
-    };
-    let mut hole = vec![(100.0, 100.0), (900.0 - 0.4 * pitch, 100.0)];
-    hole.extend((0..teeth).rev().flat_map(tooth));
-    hole.remove(2);
-    hole.pop();
-    let ring = |corners: &[(f64, f64)]| {
-        corners
-            .iter()
-            .map(|(east, north)| corner(*east, *north))
-            .collect::<Vec<_>>()
-    };
-    json!({
-        "area": {"polygon": ring(&square), "holes": [{"polygon": ring(&hole)}]},
-        "headingDegrees": 30, "lineSpacingMeters": spacing, "altitudeMeters": 30,
-    })
-}
 
 fn apply(field: &Field, namespace: &str, name: &str, spec: &Value) {
     let object = json!({"apiVersion": "skein.dev/v1alpha1", "kind": "Mission",
@@ -51,20 +23,17 @@ fn of<'a>(drones: &'a [Drone], mission: &str) -> Vec<&'a Drone> {
     drones.iter().filter(is).collect()
 }
 
-fn is_grounded(vehicle: &Vehicle) -> bool {
-    let state = vehicle.state();
-    let ordered = Desired::Grounded {
-        why: GroundedWhy::Ordered,
-    };
-    matches!(state.orders.last(), Some(Order::Assigned(last)) if last.desired == ordered)
+fn last_hostile(field: &Field) -> (String, String, String) {
+    let last = field.read(&format!("namespaces/south/missions/h{}", HOSTILE_MISSIONS - 1));
+    condition(&last, "Progressing")
 }
 
-async fn soon(field: &Field, what: &str, asked: Instant, is: impl AsyncFn() -> Result<(), String>) {
+/// Waits until `what` is so, which is before the last Mission of the other namespace is planned.
+async fn before_all_is_planned(field: &Field, what: &str, asked: Instant, is: impl AsyncFn() -> Result<(), String>) {
     field.until(what, is).await;
     println!("{what}: after {} ms", asked.elapsed().as_millis());
-    let last = field.read(&format!("namespaces/south/missions/h{}", HOSTILE_MISSIONS - 1));
-    let (_, reason, message) = condition(&last, "Progressing");
-    assert!(matches!(&*reason, "" | "Planning"), "{what}: {reason}: {message}");
+    let (_, reason, message) = last_hostile(field);
+    assert_eq!(reason, "Planning", "{what}: {message}");
 }
 
 pub async fn while_one_namespace_is_planned_another_is_suspended_deleted_and_grounded(mut field: Field) {
@@ -84,15 +53,12 @@ pub async fn while_one_namespace_is_planned_another_is_suspended_deleted_and_gro
     field.until_drones("two to fly", two).await;
 
     for number in 0..HOSTILE_MISSIONS {
-        let survey = comb(50, 12.0 + f64::from(number) * 0.01);
-        let spec = json!({"survey": survey, "parallelism": 100});
-        apply(&field, "south", &format!("h{number}"), &spec);
+        apply(&field, "south", &format!("h{number}"), &slow_to_plan(number));
     }
     field
-        .until("the other to be planning", async || {
-            let one = field.read("namespaces/south/missions/h0");
-            let (_, reason, message) = condition(&one, "Progressing");
-            (!reason.is_empty()).then_some(()).ok_or(message)
+        .until("all of the other to be planned or to wait for that", async || {
+            let (_, reason, message) = last_hostile(&field);
+            (reason == "Planning").then_some(()).ok_or(message)
         })
         .await;
 
@@ -117,22 +83,22 @@ pub async fn while_one_namespace_is_planned_another_is_suspended_deleted_and_gro
             &patch,
         ])
         .unwrap();
-    soon(&field, "the suspended one to come home", Instant::now(), async || {
+    before_all_is_planned(&field, "the suspended one to come home", Instant::now(), async || {
         goes("suspended").await
     })
     .await;
     kubectl
         .run(["delete", "mission", "-n", "north", "deleted", "--wait=false"])
         .unwrap();
-    soon(&field, "the deleted one to come home", Instant::now(), async || {
+    before_all_is_planned(&field, "the deleted one to come home", Instant::now(), async || {
         goes("deleted").await
     })
     .await;
     let asked = Instant::now();
     fleet(&coordinator).await.ground(swarm("alpha")).await.unwrap();
     let grounded = async || {
-        let all = vehicles.iter().filter(|vehicle| is_grounded(vehicle)).count();
+        let all = vehicles.iter().filter(|vehicle| vehicle.is_grounded_by_order()).count();
         (all > 0).then_some(()).ok_or_else(|| "none".to_owned())
     };
-    soon(&field, "the order to reach its vehicle", asked, grounded).await;
+    before_all_is_planned(&field, "the order to reach its vehicle", asked, grounded).await;
 }

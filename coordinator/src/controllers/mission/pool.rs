@@ -191,8 +191,7 @@ impl Pool {
             queue.turns.put(namespace, of.clone(), (digest.to_owned(), task));
         }
         if let Some(first) = queue.take(now) {
-            let pool = self.clone();
-            tokio::task::spawn_blocking(move || pool.work_off(first, Task::run));
+            self.begin(first, Task::run);
         }
         let is_running = queue
             .running
@@ -222,6 +221,11 @@ impl Pool {
         let mut queue = self.lock();
         queue.done.retain(|(uid, _), _| known(uid));
         queue.turns.retain(|(uid, _)| known(uid));
+    }
+
+    fn begin(&self, first: (Of, Task), run: impl Fn(&Task) -> Done + Send + 'static) {
+        let pool = self.clone();
+        tokio::task::spawn_blocking(move || pool.work_off(first, run));
     }
 
     fn work_off(&self, first: (Of, Task), run: impl Fn(&Task) -> Done) {

@@ -1,7 +1,16 @@
 //! The order in which Missions are planned, and what becomes of the results.
 
 use super::*;
+use crate::leadership::LeaderLease;
+use crate::leadership::state::LeadershipState;
+use fleet::planning::leadership::RENEW_EVERY;
+use http::{Request, Response};
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::client::Body;
 use serde_json::json;
+use std::convert::Infallible;
+use std::sync::mpsc;
+use tower::service_fn;
 
 fn spec(corners: u32) -> MissionSpec {
     let corner = |number: u32| {
@@ -151,4 +160,73 @@ async fn a_survey_is_planned_beside_those_who_ask_and_fetched_once() {
     assert!(matches!(done, Done::Survey(Ok(_))));
     assert!(pool.lock().done.is_empty());
     pool.retain(|_| false);
+}
+
+/// An API server that keeps a Lease, and when it was written.
+fn api(writes: &Arc<Mutex<Vec<Instant>>>) -> kube::Client {
+    let (kept, writes) = (Arc::<Mutex<Option<Lease>>>::default(), Arc::clone(writes));
+    let service = service_fn(move |request: Request<Body>| {
+        let (kept, writes) = (Arc::clone(&kept), Arc::clone(&writes));
+        async move {
+            let is_write = request.method() != http::Method::GET;
+            let body = request.into_body().collect_bytes().await.unwrap();
+            let mut kept = lock(&kept);
+            if is_write {
+                let mut writes = lock(&writes);
+                writes.push(Instant::now());
+                let mut sent: Lease = serde_json::from_slice(&body).unwrap();
+                sent.metadata.resource_version = Some(writes.len().to_string());
+                *kept = Some(sent);
+            }
+            let missing = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound",
+                "code": 404, "message": "not found"});
+            let (code, answer) = match &*kept {
+                Some(lease) => (200, serde_json::to_value(lease).unwrap()),
+                None => (404, missing),
+            };
+            let body = Body::from(answer.to_string().into_bytes());
+            Ok::<_, Infallible>(Response::builder().status(code).body(body).unwrap())
+        }
+    });
+    kube::Client::new(service, "skein-system")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leader_with_one_thread_renews_its_lease_while_a_survey_is_planned_without_end() {
+    let pool = busy();
+    ask(&pool, "hostile", "endless", "x");
+    let (end, ends) = mpsc::channel();
+    pool.begin(next(&pool).unwrap(), move |task| {
+        ends.recv_timeout(Duration::from_secs(60)).unwrap();
+        task.run()
+    });
+    let (writes, leadership) = (Arc::default(), LeadershipState::default());
+    let lease = LeaderLease::new(api(&writes), "skein-system", "a", false);
+    let led = lease.take(&leadership).await.unwrap();
+    let mut keeps = Box::pin(lease.keep(&led, &leadership));
+    let (step, begun) = (Duration::from_millis(100), Instant::now());
+    while begun.elapsed() < 2 * PLANNING_DEADLINE {
+        let steps = async {
+            tokio::time::advance(step).await;
+            for _ in 0..20 {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            biased;
+            lost = &mut keeps => panic!("{lost:?}"),
+            () = steps => {}
+        }
+        assert!(leadership.leads(), "after {:?}", begun.elapsed());
+    }
+    assert_eq!(place(ask(&pool, "hostile", "endless", "x")), Place::Late);
+    let writes = lock(&writes).clone();
+    let longest = writes.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
+    assert!(longest <= RENEW_EVERY + 2 * step, "{longest:?}");
+    end.send(()).unwrap();
+    let done = pool.result(("hostile", "endless"), "x", || survey(20)).await;
+    assert!(
+        matches!(done, Done::Survey(Ok(_))),
+        "it was planned on the leader's thread"
+    );
 }

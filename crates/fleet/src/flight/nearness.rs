@@ -14,7 +14,7 @@ use std::time::Duration;
 const MAX_INTERVAL: Duration = Duration::from_secs(2);
 /// A multicopter accelerates and turns with less, m/s².
 const ACCELERATION_M_S2: f64 = 5.0;
-/// More than any plan is flown at, with the wind, m/s.
+/// More than any plan is flown at, with the wind, m/s. What seems faster, as in a simulation faster than real time, says nothing.
 const FASTEST_M_S: f64 = 30.0;
 /// Horizontal accuracy of a vehicle that reports none, meters.
 const UNKNOWN_ACCURACY_M: f64 = 3.0;
@@ -46,6 +46,9 @@ pub fn between(place: Wgs84, from: Seen, to: Seen) -> f64 {
         return FASTEST_M_S.mul_add(-seconds, there_and_on).max(0.0) / 2.0;
     }
     let way = (last.0 - first.0, last.1 - first.1);
+    if way.0.hypot(way.1) > FASTEST_M_S * seconds {
+        return 0.0;
+    }
     let squared = way.0.mul_add(way.0, way.1 * way.1);
     let part = if squared > 0.0 {
         (-first.0.mul_add(way.0, first.1 * way.1) / squared).clamp(0.0, 1.0)
@@ -65,6 +68,9 @@ pub fn since(place: Wgs84, before: Option<Seen>, last: Seen, now: Moment) -> f64
         let (east, north) = offset(before.value, last.value);
         east.hypot(north) / last.at.since(before.at).as_secs_f64()
     });
+    if speed > FASTEST_M_S {
+        return 0.0;
+    }
     let seconds = age.as_secs_f64();
     let flown = if age > MAX_INTERVAL {
         FASTEST_M_S * seconds
@@ -101,6 +107,13 @@ mod tests {
         assert!((9.8..=10.0).contains(&short_of_it), "{short_of_it}");
         let held = between(PLACE, seen(0.0, 9.6, 0), seen(0.0, 9.6, 200));
         assert!((9.5..=9.6).contains(&held), "{held}");
+    }
+
+    #[test]
+    fn what_flies_faster_than_any_vehicle_says_nothing() {
+        let (one, next) = (seen(40.0, 9.0, 0), seen(20.0, 9.0, 200));
+        assert!(between(PLACE, one, next) < 0.1);
+        assert!(since(PLACE, Some(one), next, at(300)) < 0.1);
     }
 
     #[test]

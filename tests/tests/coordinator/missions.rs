@@ -2,6 +2,7 @@
 
 use crate::kstatus::until_mission;
 use crate::{Agent, crew};
+use crds::Drone;
 use model::assignment::{Desired, Order};
 use model::plan::item::Item;
 use serde_json::{Value, json};
@@ -395,14 +396,14 @@ pub async fn a_vehicle_that_refuses_a_plan_is_tried_after_all_others_and_after_a
     .await;
     let (_, _, message) = condition(&object, "Progressing");
     assert!(message.contains("n1") && message.contains(words), "{message}");
-    refuses(None);
+    // Before, it would take the plan of the one that is given up.
     field
-        .until_drones("a Drone to say why it waits", |drones| {
-            drones
-                .iter()
-                .any(|drone| json!(drone).to_string().contains("tried again after a rest"))
+        .until_drones("only a Drone that says why it waits", |drones| {
+            let waits = |drone: &Drone| json!(drone).to_string().contains("tried again after a rest");
+            !drones.is_empty() && drones.iter().all(waits)
         })
         .await;
+    refuses(None);
     let object = until(&field, "it to be flown", is_complete).await;
     let status = &object["status"];
     assert_eq!(

@@ -35,7 +35,7 @@ impl Load {
         }
         let planning = |mission: Option<&Mission>| mission.is_some_and(|mission| reason(mission) == "Planning");
         let last = load.unplanned.last().context("there are no hostile Missions")?;
-        let begun = wait::await_condition(load.missions.clone(), last, planning);
+        let begun = Box::pin(wait::await_condition(load.missions.clone(), last, planning));
         tokio::time::timeout(PATIENCE, begun)
             .await
             .context("the hostile Missions never came to be planned")??;
@@ -58,7 +58,7 @@ impl Load {
 
     /// Makes another for each that is planned, until that fails.
     pub async fn go_on(&mut self) -> anyhow::Error {
-        match self.follow().await {
+        match Box::pin(self.follow()).await {
             Ok(()) => anyhow::anyhow!("the watch of the hostile Missions has ended"),
             Err(error) => error,
         }

@@ -156,7 +156,7 @@ async fn serve(
     };
     let all = tokio::select! {
         all = Box::pin(try_join_all(all)) => all?,
-        error = renewals.follow() => return Err(error.context("following the Lease")),
+        error = Box::pin(renewals.follow()) => return Err(error.context("following the Lease")),
         error = Box::pin(busy) => return Err(error.context("in the hostile namespace")),
     };
     let mut served = Served {

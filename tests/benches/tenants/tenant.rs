@@ -132,19 +132,19 @@ impl Tenant {
         let edited = |mission: Option<&Mission>| {
             mission.is_some_and(|mission| mission.spec.backoff_limit == 50 && observes(mission))
         };
-        let observed = await_condition(self.missions(), "work", edited);
-        let edit = after("edit", observed, self.patch(json!({"backoffLimit": 50}))).await?;
+        let observed = Box::pin(await_condition(self.missions(), "work", edited));
+        let edit = Box::pin(after("edit", observed, self.patch(json!({"backoffLimit": 50})))).await?;
 
-        let comes_home = await_condition(self.drones(), &drone, goes);
-        let suspend = after("suspend", comes_home, self.patch(json!({"suspend": true}))).await?;
-        gone(await_condition(self.drones(), &drone, is_gone::<Drone>)).await?;
+        let comes_home = Box::pin(await_condition(self.drones(), &drone, goes));
+        let suspend = Box::pin(after("suspend", comes_home, self.patch(json!({"suspend": true})))).await?;
+        gone(Box::pin(await_condition(self.drones(), &drone, is_gone::<Drone>))).await?;
         self.patch(json!({"suspend": false})).await?;
 
         let drone = self.flying_drone().await?;
-        let comes_home = await_condition(self.drones(), &drone, goes);
-        let delete = after("delete", comes_home, self.delete("work")).await?;
-        gone(await_condition(self.drones(), &drone, is_gone::<Drone>)).await?;
-        gone(await_condition(self.missions(), "work", is_gone::<Mission>)).await?;
+        let comes_home = Box::pin(await_condition(self.drones(), &drone, goes));
+        let delete = Box::pin(after("delete", comes_home, self.delete("work"))).await?;
+        gone(Box::pin(await_condition(self.drones(), &drone, is_gone::<Drone>))).await?;
+        gone(Box::pin(await_condition(self.missions(), "work", is_gone::<Mission>))).await?;
 
         let ground = self.ground_and_release().await?;
         let survey = self.plan_survey().await?;
@@ -181,10 +181,10 @@ impl Tenant {
     async fn plan_survey(&mut self) -> anyhow::Result<Duration> {
         self.surveys += 1;
         let suspended = |mission: Option<&Mission>| mission.is_some_and(|mission| reason(mission) == "Suspended");
-        let planned = await_condition(self.missions(), "survey", suspended);
-        let took = after("plan", planned, self.create("survey", self.survey())).await?;
+        let planned = Box::pin(await_condition(self.missions(), "survey", suspended));
+        let took = Box::pin(after("plan", planned, self.create("survey", self.survey()))).await?;
         self.delete("survey").await?;
-        gone(await_condition(self.missions(), "survey", is_gone::<Mission>)).await?;
+        gone(Box::pin(await_condition(self.missions(), "survey", is_gone::<Mission>))).await?;
         Ok(took)
     }
 

@@ -78,7 +78,7 @@ pub struct Shown {
 pub type Starts = Vec<Wgs84>;
 
 pub struct Planned {
-    mission: Mission,
+    mission: Box<Mission>,
     yaml: String,
     preview: Preview,
 }
@@ -92,7 +92,7 @@ pub fn planned(asked: AskedMission, starts: &[Wgs84]) -> Result<Planned, String>
     let parallelism = usize::try_from(manifest.mission.spec.parallelism).unwrap_or(1);
     let preview = preview::of(&manifest, |work| fliers(work, starts, parallelism)).map_err(|why| why.to_string())?;
     Ok(Planned {
-        mission: manifest.mission,
+        mission: Box::new(manifest.mission),
         yaml: yaml(&document)?,
         preview,
     })
@@ -113,7 +113,7 @@ pub async fn mission(planned: Planned, objects: &Objects) -> Result<(Edit, Shown
         geojson: preview.geojson,
         warnings: Vec::new(),
     };
-    Ok((Edit::Mission(Box::new(mission)), shown))
+    Ok((Edit::Mission(mission), shown))
 }
 
 /// The nearest of those vehicles, or `count` at the first place where none is known.

@@ -270,9 +270,12 @@ impl Claims {
         self.index.set(key, traffic.volume(now));
     }
 
-    /// What `reporter` saw last at this address is no aircraft of others.
-    pub(crate) fn forget_traffic(&mut self, reporter: &NodeName, icao: u32) {
-        if let Some((gone, _)) = self.traffic.remove(icao, reporter) {
+    /// What `reporter` saw last at this address is no aircraft of others, as it `heard` since.
+    pub(crate) fn forget_traffic(&mut self, reporter: &NodeName, icao: u32, heard: Moment) {
+        let known = self.traffic.last(icao, reporter);
+        if known.is_some_and(|(last, _)| heard > *last)
+            && let Some((gone, _)) = self.traffic.remove(icao, reporter)
+        {
             self.let_go(gone);
         }
     }

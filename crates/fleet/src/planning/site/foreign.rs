@@ -57,7 +57,7 @@ impl Site {
                     continue;
                 };
                 if self.is_declared(&traffic, now) {
-                    self.claims.forget_traffic(node, traffic.icao);
+                    self.claims.forget_traffic(node, traffic.icao, traffic.heard);
                     continue;
                 }
                 let own = match aircraft.may_be_uncrewed {

@@ -266,14 +266,16 @@ impl Site {
             return false;
         };
         let margin = self.usual_margin();
-        let climbs = climbs_first(report, at, *next).is_some_and(|top| {
-            let is_top = |place: &Local| {
-                place.over_ground(top) <= margin.horizontal.0
-                    && (place.up - top.up).abs() <= WANDERS.1 + PLACE_EPSILON_M
-            };
-            granted.way.leg_to(is_top, at, margin)
-        });
-        climbs || leads(&granted.way, at, *next, margin)
+        let leads_from = |from: Local| leads(&granted.way, from, *next, margin);
+        // A lower climb strays from the straight way by no more than its margin.
+        let top = climbs_first(report, at, *next).filter(|top| top.up - at.up > margin.vertical.0);
+        let Some(top) = top else {
+            return leads_from(at);
+        };
+        let is_top = |place: &Local| {
+            place.over_ground(top) <= margin.horizontal.0 && (place.up - top.up).abs() <= WANDERS.1 + PLACE_EPSILON_M
+        };
+        granted.way.leg_to(is_top, at, margin) && leads_from(top)
     }
 
     pub(super) fn usual_margin(&self) -> Margin {

@@ -213,7 +213,10 @@ impl Px4 {
         let mut to = core.local_e7(current.x, current.y);
         to.up = self.height_above_home(core, &current) + self.home.local(core).up;
         match current.command {
-            item::TAKEOFF => self.climb(core, to),
+            item::TAKEOFF => {
+                self.mission.begins = false;
+                self.climb(core, to);
+            }
             item::RETURN_TO_LAUNCH => {
                 self.mission.complete = true;
                 self.finish_mission(core, Mode::Return);

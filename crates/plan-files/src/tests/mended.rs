@@ -294,7 +294,10 @@ fn a_landing_on_the_way_without_a_wait_is_no_charging_stop() {
     );
     assert!(left_out.iter().all(|left| !left.why.contains("charge")), "{left_out:?}");
     let delivery = wrong(&way("4\t0\t3\t211\t1\t0\t0\t0\t0\t0\t0\t1\n"));
-    assert!(delivery[0].contains("item 2 (NAV_LAND, line 5, number 3 in the file)"), "{delivery:?}");
+    assert!(
+        delivery[0].contains("item 2 (NAV_LAND, line 5, number 3 in the file)"),
+        "{delivery:?}"
+    );
     assert!(
         delivery.iter().all(|said| !said.contains("a takeoff in the air")),
         "{delivery:?}"

@@ -1243,7 +1243,7 @@ fn two_vehicles_of_one_system_id_on_one_line_are_reported_until_one_is_gone() {
         let shared = words.contains("two vehicles speak as system 7");
         assert_eq!(shared, (12..50).contains(&s), "at {s} s: {:?}", report.reasons);
         assert_eq!(report.warnings.iter().any(|line| line.contains("two vehicles")), shared);
-        assert!(!shared || (report.ready != Some(true) && words.contains("MAV_SYS_ID")));
+        assert!(!shared || (report.ready != Some(true) && words.contains("MAV_SYSID (")));
     }
 }
 

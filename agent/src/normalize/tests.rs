@@ -514,6 +514,7 @@ fn a_px4_that_reports_no_state_yet_is_not_ready_whatever_its_checks_say() {
         let (mut n, mut v) = (Normalizer::default(), vehicle(autopilot));
         let beat = MavMessage::HEARTBEAT(HEARTBEAT_DATA {
             system_status: state,
+            base_mode: MavModeFlag::MAV_MODE_FLAG_CUSTOM_MODE_ENABLED,
             ..HEARTBEAT_DATA::default()
         });
         n.receive(&mut v, &beat, at(0));

@@ -347,6 +347,8 @@ impl World {
 
     pub fn calm(&mut self) {
         self.disorder = false;
+        // What is late would come after what was sent since, as on no line.
+        self.in_flight.clear();
         self.vehicle.ready = true;
         self.vehicle.remaining = 90;
         if !self.link_up {

@@ -218,8 +218,9 @@ fn passes_a_neighbor(field: &mut Field, figures: &mut Figures) -> anyhow::Result
 }
 
 fn climb(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
-    const TOP: f64 = 60.0;
-    const STRAY: f64 = 45.0;
+    // PX4 is at 50 m when the stray, which a person carries at 5 m/s, comes near.
+    const TOP: f64 = 100.0;
+    const STRAY: f64 = 80.0;
     const ASIDE: [f64; 2] = [120.0, 0.0];
     let stray = NODES[1];
     pilot_takes_off(field, stray)?;

@@ -134,5 +134,9 @@ fn takeoff_and_landing_are_left_to_skein_and_a_delay_is_a_hold() {
     );
     assert_eq!(waypoints.len(), 1);
     assert_eq!(waypoints[0].hold, Duration::from_secs(5));
-    assert_eq!(item::places(&items).unwrap().len(), 1, "the takeoff is not flown as the file has it");
+    assert_eq!(
+        item::places(&items).unwrap().len(),
+        1,
+        "the takeoff is not flown as the file has it"
+    );
 }

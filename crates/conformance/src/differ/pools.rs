@@ -6,6 +6,7 @@
 //! undone (420).
 
 use sitl::model::{Autopilot, Firmware};
+use std::sync::LazyLock;
 
 /// Sent with all parameters zero, in any state of the vehicle.
 pub(super) fn plain_commands(autopilot: Autopilot) -> &'static [u16] {
@@ -76,7 +77,7 @@ pub(super) fn parameters(autopilot: Autopilot, firmware: Firmware) -> &'static [
     match (autopilot, firmware) {
         (Autopilot::ArduPilot, Firmware::Copter48) => COPTER_48_PARAMETERS,
         (Autopilot::ArduPilot, _) => ARDUPILOT_PARAMETERS,
-        (Autopilot::Px4, Firmware::Px4V118) => PX4_118_PARAMETERS,
+        (Autopilot::Px4, Firmware::Px4V118) => &PX4_118_PARAMETERS,
         (Autopilot::Px4, _) => PX4_PARAMETERS,
     }
 }
@@ -128,29 +129,11 @@ const ARDUPILOT_PARAMETERS: &[Parameter] = &[
     ("NO_SUCH_NAME", &[1.0], false),
 ];
 
-/// [`PX4_PARAMETERS`] that PX4 1.18 has.
-const PX4_118_PARAMETERS: &[Parameter] = &[
-    ("MIS_TAKEOFF_ALT", &[2.5, 5.0], false),
-    ("COM_DISARM_LAND", &[2.0, 4.0], false),
-    ("COM_DISARM_PRFLT", &[5.0, 10.0], false),
-    ("COM_FAIL_ACT_T", &[0.0, 2.0, 5.0], false),
-    ("COM_OF_LOSS_T", &[1.0, 3.0], false),
-    ("COM_OBL_RC_ACT", &[0.0, 1.0, 4.0, 5.0], true),
-    ("COM_RCL_EXCEPT", &[0.0, 4.0], true),
-    ("COM_DL_LOSS_T", &[5.0, 10.0], true),
-    ("COM_DLL_EXCEPT", &[0.0, 2.0, 4.0], true),
-    ("NAV_DLL_ACT", &[0.0, 1.0, 2.0, 3.0], true),
-    ("GF_ACTION", &[1.0, 2.0, 3.0, 5.0], true),
-    ("GF_MAX_HOR_DIST", &[0.0, 25.0], false),
-    ("GF_MAX_VER_DIST", &[0.0, 12.0], false),
-    ("RTL_RETURN_ALT", &[15.0, 30.0], false),
-    ("RTL_DESCEND_ALT", &[10.0, 30.0], false),
-    ("RTL_LAND_DELAY", &[0.0, 3.0], false),
-    ("MPC_XY_CRUISE", &[3.0, 8.0], false),
-    ("MPC_LAND_SPEED", &[0.5, 0.7], false),
-    ("SYS_FAILURE_EN", &[0.0, 1.0], true),
-    ("NO_SUCH_NAME", &[1.0], true),
-];
+/// [`PX4_PARAMETERS`] without the one that PX4 1.18 has removed.
+static PX4_118_PARAMETERS: LazyLock<Vec<Parameter>> = LazyLock::new(|| {
+    let all = PX4_PARAMETERS.iter().copied();
+    all.filter(|(name, ..)| *name != "COM_TAKEOFF_ACT").collect()
+});
 
 const PX4_PARAMETERS: &[Parameter] = &[
     ("MIS_TAKEOFF_ALT", &[2.5, 5.0], false),

@@ -34,7 +34,7 @@ pub(super) struct Returns {
     told_through: Crossings,
     /// Vehicles whose return altitude is not known, since when.
     unread: BTreeMap<NodeName, Moment>,
-    /// Those of them of which nobody was warned yet.
+    /// Vehicles among them of which nobody was warned yet.
     new: BTreeSet<NodeName>,
 }
 
@@ -67,7 +67,7 @@ impl Returns {
     }
 }
 
-/// Of what was `found`, what people were told `before`, and what is not in `doubt`.
+/// Crossings that were `found`, less those in `doubt` of which people were not told `before`.
 fn told(found: &Crossings, before: &Crossings, doubt: impl Fn(&NodeName, &NodeName) -> bool) -> Crossings {
     let mut told = found.clone();
     told.retain(|node, others| {
@@ -251,9 +251,7 @@ impl Site {
 
     /// Least distance over ground of two places for takeoff and landing, meters.
     fn pads_apart(&self) -> f64 {
-        let rules = self.claims.rules();
-        let own = self.usual_margin().horizontal.0;
-        rules.pads.0 + own + (own - rules.off_by.horizontal.0)
+        self.claims.rules().pads_apart()
     }
 
     /// The places of vehicles on the ground, and the homes of others.

@@ -86,7 +86,7 @@ pub struct Remembered {
     /// Whether it was observed to land by its last item, where that was to land it.
     #[serde(default)]
     pub landed: bool,
-    /// Of `reached`. Agents of older versions did not keep it.
+    /// Places of `reached` that were passed beside. Agents of older versions did not keep it.
     #[serde(default)]
     pub passed_beside: PassedBeside,
 }

@@ -110,7 +110,7 @@ fn read(path: &Path) -> Result<String, Failure> {
     })
 }
 
-/// Of a Mission, whose name is the value of a label.
+/// Longest name of a Mission, which is the value of a label.
 const MAX_NAME_LETTERS: usize = 63;
 
 /// Lower case Latin letters with marks, and what stands for them in a name.

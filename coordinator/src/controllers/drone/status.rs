@@ -31,7 +31,7 @@ pub(crate) const BATTERY_STEP_PERCENT: i32 = 25;
 /// Begins of warnings about other vehicles.
 const OF_OTHERS: [&str; 3] = [site::SHARED_RETURN, site::CROSSED_STATION, CLOSE_PADS];
 
-/// Of one without a station or a plan: those do not take off so near to another.
+/// Warning for a Drone without a station or a plan: others do not take off so near to another.
 fn too_near(observer: &Observer, snapshot: &DroneSnapshot) -> Option<String> {
     let facts = &snapshot.facts;
     let node = snapshot.node.as_ref();
@@ -41,7 +41,7 @@ fn too_near(observer: &Observer, snapshot: &DroneSnapshot) -> Option<String> {
     Some(close_pads(&other, least))
 }
 
-/// Of one without a station: the movement of one with it has this.
+/// Warning for a Drone without a station: the movement of others has it.
 fn returns_through(observer: &Observer, snapshot: &DroneSnapshot) -> Option<String> {
     let node = snapshot.node.as_ref();
     let node = node.filter(|_| snapshot.facts.movement.is_none())?;

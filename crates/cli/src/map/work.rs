@@ -25,7 +25,7 @@ pub type Place = [f64; 3];
 #[derive(Debug)]
 pub enum Path {
     Known(Arc<[Place]>),
-    /// Of a plan, of unplannable work, and of a survey begun by another plan, whose positions are other ground.
+    /// None is shown: a plan, unplannable work, or a survey begun by another plan, whose positions are other ground.
     None,
     /// A later document has it.
     Awaited,

@@ -33,7 +33,7 @@ const MAX_TURN_DEVIATION_M: f64 = 5.0;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ReturnHeight {
     Read(f64),
-    /// It is not known, and any up to this one counts (invariant 18).
+    /// Not known: any up to this one counts (invariant 18).
     UpTo(f64),
 }
 

@@ -270,7 +270,7 @@ impl Claims {
         self.index.set(key, traffic.volume(now));
     }
 
-    /// What `reporter` saw last at this address is no aircraft of others, as it `heard` since.
+    /// Drops what `reporter` saw last at this address, if it has `heard` since that this is no aircraft of others.
     pub(crate) fn forget_traffic(&mut self, reporter: &NodeName, icao: u32, heard: Moment) {
         let known = self.traffic.last(icao, reporter);
         if known.is_some_and(|(last, _)| heard > *last)

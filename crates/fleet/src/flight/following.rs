@@ -210,7 +210,7 @@ impl Following {
         number.filter(|_| self.linked)
     }
 
-    /// Of several that are settled at once only the first is judged: when the vehicle began to fly to the others is not known.
+    /// Judges only the first of several that are settled at once: when the vehicle began to fly to the others is not known.
     fn judge(&mut self, index: usize, now: Moment) {
         let nearest = self.nearest.take().filter(|_| self.linked);
         let item = self.list.get(index).copied();

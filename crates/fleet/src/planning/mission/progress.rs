@@ -130,7 +130,7 @@ pub struct Progress {
     /// Vehicles that failed to fly their parts.
     pub failures: u32,
     pub refused: Vec<Refused>,
-    /// Of all times, by plans that are not flown any more.
+    /// Sum over plans that are not flown any more.
     pub passed_beside: PassedBeside,
 }
 
@@ -307,7 +307,7 @@ impl Progress {
         work.trimmed(&work.whole().without(&self.all_flown()))
     }
 
-    /// Of all times, including parts that are not complete.
+    /// Sum over all plans, including parts that are not complete.
     pub fn all_passed_beside(&self) -> PassedBeside {
         let parts = self.parts.iter();
         parts.fold(self.passed_beside, |all, part| all.and(part.passed_beside))

@@ -160,6 +160,7 @@ async fn a_link_without_a_key_says_which_frames_are_signed() {
     let (mut far, near) = duplex(4096);
     lines.send(near).await.unwrap();
     assert!(up(&next(&mut events).await));
+    sleep(Duration::from_millis(300)).await;
     let signed = autopilot(KEY).sign(&beat(1), Stamp::now());
     far.write_all(&[&beat(0)[..], &signed].concat()).await.unwrap();
     for is_signed in [false, true] {

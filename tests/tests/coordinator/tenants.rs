@@ -23,17 +23,25 @@ fn of<'a>(drones: &'a [Drone], mission: &str) -> Vec<&'a Drone> {
     drones.iter().filter(is).collect()
 }
 
-fn last_hostile(field: &Field) -> (String, String, String) {
-    let last = field.read(&format!("namespaces/south/missions/h{}", HOSTILE_MISSIONS - 1));
-    condition(&last, "Progressing")
+/// Checks that the Missions of the other namespace are being planned: the coordinator has said so of some, and not planned all.
+fn hostile_are_planned(field: &Field) -> Result<(), String> {
+    let listed = field.read("namespaces/south/missions");
+    let reasons: Vec<_> = listed["items"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|mission| condition(mission, "Progressing").1)
+        .collect();
+    let begun = reasons.iter().any(|reason| !reason.is_empty());
+    let left = reasons.iter().any(|reason| matches!(&**reason, "" | "Planning"));
+    (begun && left).then_some(()).ok_or_else(|| format!("{reasons:?}"))
 }
 
-/// Waits until `what` is so, which is before the last Mission of the other namespace is planned.
+/// Waits until `what` is so, which is before all Missions of the other namespace are planned.
 async fn before_all_is_planned(field: &Field, what: &str, asked: Instant, is: impl AsyncFn() -> Result<(), String>) {
     field.until(what, is).await;
     println!("{what}: after {} ms", asked.elapsed().as_millis());
-    let (_, reason, message) = last_hostile(field);
-    assert_eq!(reason, "Planning", "{what}: {message}");
+    assert_eq!(hostile_are_planned(field), Ok(()), "{what}");
 }
 
 pub async fn while_one_namespace_is_planned_another_is_suspended_deleted_and_grounded(mut field: Field) {
@@ -56,10 +64,7 @@ pub async fn while_one_namespace_is_planned_another_is_suspended_deleted_and_gro
         apply(&field, "south", &format!("h{number}"), &slow_to_plan(number));
     }
     field
-        .until("all of the other to be planned or to wait for that", async || {
-            let (_, reason, message) = last_hostile(&field);
-            (reason == "Planning").then_some(()).ok_or(message)
-        })
+        .until("the other to be planned", async || hostile_are_planned(&field))
         .await;
 
     let goes = async |name: &str| {

@@ -127,11 +127,17 @@ impl WireItem {
     }
 
     /// As an `autopilot` takes it: ArduPilot refuses what is left open, but for the heading of a waypoint or a landing, and means that by 0. PX4
-    /// is told the radius of a waypoint that gives none, as its own default may be wider than the ways that are kept clear of others.
+    /// is told the radius of a waypoint that gives none, as its own default may be wider than the ways that are kept clear of others. A hold
+    /// (NAV_LOITER_TIME) has no such radius there: its time begins within `NAV_ACC_RAD`, 10 m from 1.18 on, and it may be over before the vehicle
+    /// is at its place. A waypoint with a hold is the same for a multicopter and has one.
     pub fn taken_by(mut self, autopilot: Option<Autopilot>) -> Self {
-        if autopilot == Some(Autopilot::Px4) && self.command == MavCmd::MAV_CMD_NAV_WAYPOINT {
+        if autopilot == Some(Autopilot::Px4) {
+            if self.command == MavCmd::MAV_CMD_NAV_LOITER_TIME {
+                self.command = MavCmd::MAV_CMD_NAV_WAYPOINT;
+                self.params = [zero(self.params[0]), 0.0, 0.0, f32::NAN];
+            }
             let [_, radius, ..] = &mut self.params;
-            if zero(*radius) <= 0.0 {
+            if self.command == MavCmd::MAV_CMD_NAV_WAYPOINT && zero(*radius) <= 0.0 {
                 *radius = narrow(ACCEPTANCE_RADIUS.0);
             }
         }
@@ -236,22 +242,12 @@ const fn narrow(number: f64) -> f32 {
 }
 
 /// Whether what was read back from an `autopilot` is what was to be uploaded; item 0 of ArduPilot is its own. What is `flown` may have been
-/// uploaded by an older agent, which gave no acceptance radius.
+/// uploaded by an older agent, which gave no acceptance radius and left a hold as it was.
 pub fn alike(wanted: &[WireItem], read: &[WireItem], autopilot: Autopilot, flown: bool) -> bool {
     let own = usize::from(autopilot == Autopilot::ArduPilot);
-    let pairs = wanted.iter().zip(read).skip(own);
-    let without_radius = |item: &WireItem| {
-        let mut params = item.params;
-        params[1] = 0.0;
-        WireItem { params, ..*item }
-    };
-    let is_older = |a: &WireItem, b: &WireItem| {
-        flown && a.command == MavCmd::MAV_CMD_NAV_WAYPOINT && without_radius(a).is_like(b, autopilot)
-    };
-    wanted.len() == read.len()
-        && pairs
-            .into_iter()
-            .all(|(a, b)| a.is_like(b, autopilot) || is_older(a, b))
+    let is_older = |a: &WireItem, b: &WireItem| flown && a.is_like(&b.taken_by(Some(autopilot)), autopilot);
+    let mut pairs = wanted.iter().zip(read).skip(own);
+    wanted.len() == read.len() && pairs.all(|(a, b)| a.is_like(b, autopilot) || is_older(a, b))
 }
 
 #[cfg(test)]
@@ -295,7 +291,7 @@ mod tests {
             on(item::NAV_WAYPOINT, Autopilot::ArduPilot),
             [false, false, false, true]
         );
-        assert_eq!(on(item::NAV_LOITER_TIME, Autopilot::Px4), [true, false, true, true]);
+        assert_eq!(on(item::NAV_LOITER_TIME, Autopilot::Px4), [false, false, false, true]);
     }
 
     #[test]
@@ -322,6 +318,25 @@ mod tests {
         };
         assert!(!ours.is_like(&wide, Autopilot::Px4), "it would go by its own default");
         assert!(ours.is_like(&wide, Autopilot::ArduPilot), "it does not store one");
+    }
+
+    #[test]
+    fn a_hold_is_to_px4_a_waypoint_with_a_radius_and_as_an_older_agent_wrote_it_the_same() {
+        let hold = WireItem {
+            command: MavCmd::MAV_CMD_NAV_LOITER_TIME,
+            params: [4.0, 1.0, 20.0, 1.0],
+            ..waypoint(0.0, None)
+        };
+        let ours = hold.taken_by(Some(Autopilot::Px4));
+        assert!(alike(
+            &[ours],
+            &[waypoint(4.0, None).taken_by(Some(Autopilot::Px4))],
+            Autopilot::Px4,
+            false
+        ));
+        let older = |flown| alike(&[ours], &[hold], Autopilot::Px4, flown);
+        assert_eq!((older(false), older(true)), (false, true));
+        assert_eq!(hold.taken_by(Some(Autopilot::ArduPilot)), hold);
     }
 
     #[test]

@@ -13,9 +13,11 @@ use agent::pilot::Pilot;
 use agent::state_file::State;
 use agent_testkit::line::{HOME, Line};
 use agent_testkit::orders::assignment;
-use link::dialect::{MavCmd, MavMessage, MavMissionType};
+use link::dialect::{MISSION_ITEM_REACHED_DATA, MavCmd, MavMessage, MavMissionType};
+use link::{Frame, LinkEvent};
+use mavlink::MavHeader;
 use model::assignment::{Assignment, Desired, GroundedWhy, Order};
-use model::geo::shifted;
+use model::geo::{offset, shifted};
 use model::ids::{NodeName, Term};
 use model::plan::item::{self, Item};
 use model::plan::{FlightPlan, PlanReport, PlanState};
@@ -206,28 +208,76 @@ fn a_plan_is_uploaded_on_the_ground_and_flown_by_the_autopilot_once_it_is_up() {
     }
 }
 
+/// With the acceptance radius that PX4 1.18 has by default.
+fn wide_px4() -> Line {
+    let config = VehicleConfig {
+        parameters: vec![("NAV_ACC_RAD".to_owned(), 10.0)],
+        ..VehicleConfig::new(Autopilot::Px4, 7, HOME)
+    };
+    let mut line = Line::new(pilot(State::default(), Moment::default()), config);
+    line.pass(60);
+    line
+}
+
+/// Meters over ground.
+fn distance(line: &Line, item: &Item) -> f64 {
+    let [.., x, y, _] = item.params;
+    let place = Wgs84 {
+        latitude_deg: x.unwrap(),
+        longitude_deg: y.unwrap(),
+    };
+    let (east, north) = offset(place, report(line).position.unwrap().at);
+    east.hypot(north)
+}
+
 #[test]
-fn a_place_that_px4_takes_for_reached_ten_meters_from_it_was_passed_beside_unless_its_file_says_so() {
+fn a_px4_flies_to_each_place_though_its_own_radius_is_ten_meters_unless_a_file_gives_one() {
     let end = place(item::NAV_WAYPOINT, 50.0, 0.0, [0.0, 0.0, 0.0]);
-    let by_its_parameter = place(item::NAV_LOITER_TIME, 0.0, 40.0, [0.0, 0.0, 0.0]);
+    let hold = place(item::NAV_LOITER_TIME, 0.0, 40.0, [1.0, 0.0, 0.0]);
     let by_the_file = place(item::NAV_WAYPOINT, 0.0, 40.0, [0.0, 10.0, 0.0]);
     let by_the_plan = place(item::NAV_WAYPOINT, 0.0, 40.0, [0.0, 0.0, 0.0]);
-    for (first, beside) in [(by_its_parameter, 1), (by_the_file, 0), (by_the_plan, 0)] {
+    for (first, comes_near) in [(hold, true), (by_the_file, false), (by_the_plan, true)] {
         let plan = plan_of(vec![action(item::DO_CHANGE_SPEED, [1.0, 4.0, -1.0]), first, end]);
-        let config = VehicleConfig {
-            parameters: vec![("NAV_ACC_RAD".to_owned(), 10.0)],
-            ..VehicleConfig::new(Autopilot::Px4, 7, HOME)
-        };
-        let mut line = Line::new(pilot(State::default(), Moment::default()), config);
-        line.pass(60);
+        let mut line = wide_px4();
         line.pilot.take_plan(plan.clone());
         line.order(&order(1, FLY, Some(&plan), 0));
+        let near = |line: &Line| distance(line, &first) < 2.0;
+        line.until("near or past the first place", 240, |line| {
+            near(line) || progress(line).reached.has(1)
+        });
+        assert_eq!(near(&line), comes_near, "{first:?}: {} m", distance(&line, &first));
         line.until("finished", 240, |line| progress(line).finished);
-        let passed = progress(&line).passed_beside;
-        assert_eq!(passed.places, beside, "{first:?}: {passed:?}");
-        let far = (7.0..=10.5).contains(&passed.farthest.0);
-        assert!(far || beside == 0, "{passed:?}");
+        assert_eq!(progress(&line).passed_beside.places, 0, "{first:?}");
     }
+}
+
+#[test]
+fn a_place_that_an_autopilot_takes_for_reached_ten_meters_from_it_was_passed_beside() {
+    let first = place(item::NAV_WAYPOINT, 0.0, 40.0, [0.0, 0.0, 0.0]);
+    let end = place(item::NAV_WAYPOINT, 50.0, 0.0, [0.0, 0.0, 0.0]);
+    let plan = plan_of(vec![action(item::DO_CHANGE_SPEED, [1.0, 4.0, -1.0]), first, end]);
+    let mut line = line(Autopilot::Px4);
+    line.pilot.take_plan(plan.clone());
+    line.order(&order(1, FLY, Some(&plan), 0));
+    line.until("ten meters before", 240, |line| {
+        is_up(line) && distance(line, &first) < 10.0
+    });
+    let frame = Frame {
+        header: MavHeader {
+            system_id: 7,
+            component_id: 1,
+            sequence: 0,
+        },
+        message: MavMessage::MISSION_ITEM_REACHED(MISSION_ITEM_REACHED_DATA { seq: 1 }),
+        at: tokio::time::Instant::now(),
+        unchecked_signature: false,
+    };
+    let now = line.now();
+    line.pilot.receive(&LinkEvent::Frame(Box::new(frame)), now, 0.5);
+    line.until("finished", 240, |line| progress(line).finished);
+    let passed = progress(&line).passed_beside;
+    assert_eq!(passed.places, 1, "{passed:?}");
+    assert!((7.0..=10.5).contains(&passed.farthest.0), "{passed:?}");
 }
 
 #[test]

@@ -362,12 +362,14 @@ fn file(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     }
     sent.sort_by_key(|(seq, _, _)| *seq);
     let commands: Vec<(u16, f32)> = sent.into_iter().map(|(_, command, first)| (command, first)).collect();
+    // To PX4, a hold is a waypoint, whose radius it keeps.
+    let hold = if field.stack == Stack::Px4 { 16 } else { 19 };
     let as_written = [
         (178, 1.0),
         (206, 8.0),
         (16, 0.0),
         (16, 3.0),
-        (19, 4.0),
+        (hold, 4.0),
         (16, 0.0),
         (206, 0.0),
     ];

@@ -7,6 +7,7 @@
 
 mod in_force;
 mod latch;
+mod notes;
 mod object;
 mod selected;
 
@@ -290,7 +291,7 @@ pub async fn release(ground: &Ground, target: &Target, by: &str, may_all: bool) 
         (object.clone(), Change::Release(id.or_else(|| recorded(ground, object))))
     });
     let changes: Vec<_> = changes.collect();
-    end_orders(ground, target, &marked, (call, may_all))
+    end_orders(ground, target, (&marked, &changes), (call, may_all))
         .await
         .map_err(GroundError::NotReleased)?;
     write_all(ground, changes, call)
@@ -346,7 +347,7 @@ fn released<'a>(ground: &Ground, target: &'a Target, marked: &'a [Marked]) -> Ve
 async fn end_orders(
     ground: &Ground,
     target: &Target,
-    marked: &[Marked],
+    (marked, changes): (&[Marked], &[(Marked, Change)]),
     (call, may_all): (Call, bool),
 ) -> Result<(), ApiError> {
     let released = released(ground, target, marked);
@@ -363,6 +364,7 @@ async fn end_orders(
             .map(|it| order.order.released_for(it, covers_it(ground, &order, it), may_all));
         let becomes: Vec<Becomes> = becomes.collect();
         if same || becomes.contains(&Becomes::Ends) {
+            let order = note_end(ground, order, changes).await?;
             // Before its object is deleted: an agent that reports its number meanwhile must not have it given again.
             ground.latch.end(&order);
             in_force::end(&ground.cluster, &order).await?;
@@ -386,6 +388,33 @@ async fn end_orders(
         }
     }
     Ok(())
+}
+
+/// Notes the end of `order` for later leaders where the marks in `changes` do not record it; the order then, which is still in force.
+async fn note_end(
+    ground: &Ground,
+    order: Arc<InForce>,
+    changes: &[(Marked, Change)],
+) -> Result<Arc<InForce>, ApiError> {
+    let marks = |id: GroundOrderId| {
+        let mut changes = changes.iter();
+        changes.any(|(_, change)| matches!(change, Change::Release(Some(marked)) if *marked == id))
+    };
+    let Some(id) = order.id.filter(|id| !marks(*id)) else {
+        return Ok(order);
+    };
+    let drones = notes::drones(ground, &order, id);
+    if drones.is_empty() {
+        return Ok(order);
+    }
+    // Once that is noted, no agent gives the order again: should the rest of the release fail, it is in force by its object.
+    let order = if order.is_recorded() {
+        order
+    } else {
+        Arc::new(in_force::record(&ground.cluster, &order).await?)
+    };
+    notes::note(ground, drones, id).await?;
+    Ok(order)
 }
 
 fn covers_it(ground: &Ground, order: &InForce, released: &Released<'_>) -> bool {
@@ -572,7 +601,8 @@ pub fn mark(ground: &Ground, drone: &Drone, report: Option<&Report>) -> Option<G
     }
     let of_swarm = || Recorded::on(ground.cluster.world.swarm_of(drone)?.as_ref());
     let done = |order: Recorded| order.id == kept;
-    let is_known = Recorded::on(drone).is_some_and(done) || of_swarm().is_some_and(done);
+    let is_known =
+        Recorded::on(drone).is_some_and(done) || of_swarm().is_some_and(done) || notes::is_noted(drone, kept);
     (is_known || repeats_another(ground, drone, kept)).then_some(GroundMark::Done(kept))
 }
 
@@ -710,9 +740,13 @@ async fn write(ground: &Ground, object: &Marked, change: Change) -> Result<(), A
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::controllers::facts::tests::{bound, holding, observer};
+    use crate::controllers::facts::tests::{bound, holding, node, observer};
     use crate::server::auth::tests::scripted::Scripted;
+    use http::{Request, Response};
+    use kube::client::Body;
     use model::assignment::Held;
+    use serde_json::{Value, json};
+    use tower::{BoxError, service_fn};
 
     fn record(ground: &Ground, drone: &Drone) {
         for (call, order) in ground.latch.unrecorded().iter() {
@@ -770,6 +804,56 @@ mod tests {
         record(ground, &other);
         assert_eq!((answer(ground, &one, 7), answer(ground, &other, 7)), (done, done));
         assert!(covering(ground, &other).is_some() && covering(ground, &one).is_none());
+    }
+
+    /// An API server that takes every edit of `drone`, and has no other object.
+    fn takes_edits_of(drone: &Drone) -> kube::Client {
+        let drone = serde_json::to_value(drone).unwrap();
+        let service = service_fn(move |request: Request<Body>| {
+            let mut drone = drone.clone();
+            async move {
+                let is_drone = request.uri().path().contains("/drones/");
+                let edit = request.into_body().collect_bytes().await?;
+                let (code, answer) = if is_drone {
+                    let edit: Value = serde_json::from_slice(&edit)?;
+                    drone["metadata"]["annotations"] = edit["metadata"]["annotations"].clone();
+                    (200, drone)
+                } else {
+                    let missing = json!({"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404, "message": "none"});
+                    (404, missing)
+                };
+                let body = Body::from(serde_json::to_vec(&answer)?);
+                Ok::<_, BoxError>(Response::builder().status(code).body(body)?)
+            }
+        });
+        kube::Client::new(service, "default")
+    }
+
+    #[tokio::test]
+    async fn a_vehicle_whose_agent_was_away_at_its_release_is_not_grounded_again_by_the_next_leader() {
+        let next = observer(Scripted::new().client());
+        let drone = bound(&next, "d", |_| {});
+        let first = observer(takes_edits_of(&drone));
+        let _bound = bound(&first, "d", |_| {});
+        node(&first, "d", false);
+        let vehicle = About {
+            scope: OfKind::Node,
+            namespace: String::new(),
+            target: "d".to_owned(),
+            objects: vec![],
+            nodes: BTreeSet::new(),
+        };
+        let vehicle = in_force::order(GroundOrderId(7), None, vehicle, "a person");
+        first.ground.latch.put_order(first.ground.latch.begin(), vehicle);
+        record(&first.ground, &drone);
+        let target = Target::Node(NodeName::parse("d").unwrap());
+        release(&first.ground, &target, "a person", true).await.unwrap();
+        let released = first.world().get_drone(&Key::of(drone.as_ref())).unwrap();
+        next.world()
+            .drone(crate::cluster::world::Change::Is(Arc::clone(&released)));
+        let done = Some(GroundMark::Done(GroundOrderId(7)));
+        assert_eq!(answer(&next.ground, &released, 7), done);
+        assert_eq!(answer(&next.ground, &released, 8), None, "another order");
     }
 
     #[tokio::test]

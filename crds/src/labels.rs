@@ -41,6 +41,10 @@ pub const RECALLED: &str = "skein.dev/recalled";
 /// For Skein only.
 pub const GROUND_ORDER: &str = "skein.dev/ground-order";
 
+/// Annotation on a Drone: numbers of released ground orders that its agent may still keep and no other annotation records.
+/// For Skein only.
+pub const RELEASED_GROUND_ORDERS: &str = "skein.dev/released-ground-orders";
+
 /// Finalizer on a GroundOrder: held until a person who may release it has done so, so that deleting the object releases nothing.
 pub const RELEASED_FINALIZER: &str = "skein.dev/released";
 

@@ -19,6 +19,7 @@ use fleet::planning::freshness::{History, Knowledge, Reading, WentBack};
 use fleet::planning::leadership::{LASTS, LeaseObservation, LeaseWatch, RENEW_EVERY, next_check};
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use kube::api::Api;
 use kube::core::ObjectMeta;
@@ -152,6 +153,7 @@ impl LeaderLease {
         let lease = self.write(next(existing, &self.namespace, &self.identity)).await?;
         if !self.alone {
             leadership.confirm(sent);
+            read_time(leadership, &lease);
         }
         let term = term(&lease);
         let noted = |key: &str| lease.annotations().get(key);
@@ -215,6 +217,7 @@ impl LeaderLease {
                 Ok(Tried::Done(renewed)) => {
                     if !self.alone {
                         leadership.confirm(sent);
+                        read_time(leadership, &renewed);
                     }
                     confirm_by_person(leadership, &renewed);
                     lease = Some(renewed);
@@ -392,8 +395,18 @@ fn confirm_by_person(leadership: &LeadershipState, lease: &Lease) {
     }
 }
 
+/// Reads the clock of the API server, which noted it when it took the write of `lease` just now.
+fn read_time(leadership: &LeadershipState, lease: &Lease) {
+    let writes = lease.metadata.managed_fields.iter().flatten();
+    let ours = writes.filter(|write| write.manager.as_deref() == Some(labels::COORDINATOR));
+    let times = ours.filter_map(|write| write.time.as_ref().map(|time| time.0));
+    if let Some(time) = times.max() {
+        leadership.read_shared_time(time);
+    }
+}
+
 fn now() -> Option<MicroTime> {
-    Some(MicroTime(k8s_openapi::jiff::Timestamp::now()))
+    Some(MicroTime(Timestamp::now()))
 }
 
 /// The Lease with the next term; keeps the resourceVersion, so that of two coordinators only one gets each term.

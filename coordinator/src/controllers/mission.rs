@@ -158,7 +158,7 @@ impl Controller {
                 .set_finalizers(mission, |f| f.push(labels::DRONES_FINALIZER.to_owned()))
                 .await;
         }
-        let wall = Timestamp::now();
+        let wall = self.observer.leadership.state.wall();
         if self.is_to_go(subject, wall) {
             return self.remove(mission).await;
         }

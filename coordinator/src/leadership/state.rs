@@ -1,11 +1,12 @@
 //! Whether this coordinator may act just now.
 //!
-//! Owns: the clock that it goes by, the mandate that the last renewal of the Lease gave, and what it knows of the fleet. Must not:
+//! Owns: the clocks that it goes by, the mandate that the last renewal of the Lease gave, and what it knows of the fleet. Must not:
 //! renew the Lease ([`crate::leadership`] does), list ([`crate::cluster::watching`] does), or decide ([`fleet::planning::leadership`] and
 //! [`fleet::planning::freshness`] do).
 
 use fleet::planning::freshness::Knowledge;
 use fleet::planning::leadership::Mandate;
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use model::time::Moment;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -21,6 +22,8 @@ pub struct LeadershipState {
     /// `None`: there is no other coordinator, so there is nothing to doubt.
     mandate: Mutex<Option<Mandate>>,
     knowledge: watch::Sender<Knowledge>,
+    /// Time on the API server's clock, and when it was read.
+    shared_time: Mutex<Option<(Timestamp, Instant)>>,
 }
 
 impl Default for LeadershipState {
@@ -29,6 +32,7 @@ impl Default for LeadershipState {
             began: Instant::now(),
             mandate: Mutex::default(),
             knowledge: watch::Sender::default(),
+            shared_time: Mutex::default(),
         }
     }
 }
@@ -46,6 +50,22 @@ impl LeadershipState {
     /// Equal for equal instants, whenever it is called.
     pub fn moment(&self, at: Instant) -> Moment {
         Moment::at(at.saturating_duration_since(self.began))
+    }
+
+    /// It is `time` just now on the API server's clock.
+    pub fn read_shared_time(&self, time: Timestamp) {
+        let mut shared = self.shared_time.lock().unwrap_or_else(PoisonError::into_inner);
+        *shared = Some((time, Instant::now()));
+    }
+
+    /// Time that may be compared with what another leader has written: the API server's, or that of this machine where it is not known.
+    pub fn wall(&self) -> Timestamp {
+        let shared = *self.shared_time.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = |(time, at): (Timestamp, Instant)| {
+            let since = SignedDuration::try_from(at.elapsed()).ok()?;
+            time.checked_add(since).ok()
+        };
+        shared.and_then(now).unwrap_or_else(Timestamp::now)
     }
 
     /// The Lease was taken or renewed by a write that was sent at `sent`.

@@ -191,3 +191,22 @@ async fn a_renewal_on_its_way_does_not_keep_a_leader_that_ends_from_letting_go()
     ours.release(&led, None).await;
     assert_eq!(holder(&kept.lock().unwrap()), None);
 }
+
+#[tokio::test]
+async fn a_leader_whose_clock_is_ahead_counts_by_the_clock_of_the_api_server() {
+    let mut lease = released(taken(None, "b"), Term(1), "b", None).unwrap();
+    lease.metadata.resource_version = Some("2".to_owned());
+    let write = |manager: &str, time: &str| json!({"manager": manager, "operation": "Update", "time": time});
+    let writes = json!([
+        write("kubectl-annotate", "2020-01-02T04:04:05Z"),
+        write(labels::COORDINATOR, "2020-01-02T03:04:05Z"),
+    ]);
+    lease.metadata.managed_fields = serde_json::from_value(writes).unwrap();
+    let kept = Arc::new(Mutex::new(lease));
+    let ours = LeaderLease::new(api(&kept), "skein-system", "a", false);
+    let leadership = LeadershipState::default();
+    assert!(ours.take(&leadership).await.is_ok());
+    let there: Timestamp = "2020-01-02T03:04:05Z".parse().unwrap();
+    let since = leadership.wall().as_second() - there.as_second();
+    assert!((0..60).contains(&since), "{since} s");
+}

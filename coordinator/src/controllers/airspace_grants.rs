@@ -17,7 +17,6 @@ use fleet::airspace::Owner;
 use fleet::planning::awaited::{Awaited, says_where};
 use fleet::planning::drone::desire::{Asked, desire, held_height, may_be_in_air};
 use fleet::planning::site::{Corridor, Desire, Expected, OffStation, Ours, Sites, Transponders};
-use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use kube::api::{Api, ListParams};
 use kube::runtime::reflector::{ObjectRef, Store};
@@ -203,7 +202,8 @@ fn update(observer: &Observer, metrics: &Metrics) {
     let strict = gathered.iter().filter(|(_, one)| is_strict(one));
     let strict = strict.map(|(node, _)| node.clone()).collect();
     let before = shown(airspace, &gathered, now);
-    airspace.declare_down_by_nodes(&observer.world().declared_down(), of_the_wall(Timestamp::now()));
+    let wall = of_the_wall(observer.leadership.state.wall());
+    airspace.declare_down_by_nodes(&observer.world().declared_down(), wall);
     let conflicts = {
         let mut site = airspace.lock();
         let site = site.get_or_insert_with(|| {

@@ -11,6 +11,7 @@ use fleet::planning::drone::order::{ToSend, for_node};
 use fleet::planning::freshness::Knowledge;
 use fleet::planning::node_use::{Lift, NoLift};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::Timestamp;
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::watcher::Event;
 use model::assignment::{Desired, Held, HeldDetails, Order};
@@ -548,6 +549,30 @@ async fn a_silent_flying_vehicle_without_a_drone_owns_its_place_until_declared_d
             field.update();
         }
         assert_eq!(field.keeps_down(), keeps, "declared {ago} s ago");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_old_declaration_does_not_count_again_for_a_leader_whose_clock_is_set_back() {
+    let mut field = Field::with(station_at(shifted(HOME, 0.0, -100.0)));
+    node(&field.observer, "x", false);
+    field.report("m", 0.0, 0.0, FlightTruth::Disarmed);
+    field.connect("x");
+    field.report("x", 50.0, 15.0, FlightTruth::Airborne(Airborne::InAir));
+    field.update();
+    field.observer.sessions.close(&name("x"), field.epochs["x"]);
+    let machine = Timestamp::now();
+    let shared = machine + Duration::from_secs(3600);
+    field.observer.leadership.state.read_shared_time(shared);
+    for (at, keeps) in [(machine, true), (shared, false)] {
+        node_declared_down(&field.observer, "x", at);
+        for _ in 0..3 {
+            tokio::time::advance(Duration::from_secs(1)).await;
+            field.report("m", 0.0, 0.0, FlightTruth::Disarmed);
+            field.report("n", 50.0, 0.0, FlightTruth::Disarmed);
+            field.update();
+        }
+        assert_eq!(field.keeps_down(), keeps, "declared at {at}");
     }
 }
 

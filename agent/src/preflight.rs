@@ -20,7 +20,7 @@ use link::dialect::{
 use model::backoff::Backoff;
 use model::parameter_meaning::{Meaning, Name, is_in_every_version, names};
 use model::time::Moment;
-use model::units::AltitudeAboveHome;
+use model::units::{AltitudeAboveHome, Meters};
 use model::vehicle::{Autopilot, HardwareUid, Identity};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -39,11 +39,17 @@ const READ_AGAIN_AFTER: Duration = Duration::from_secs(300);
 /// On the ground what was read longer ago is not known any more: it was asked for again, and nothing came.
 const STALE_AFTER: Duration = Duration::from_secs(360);
 /// Read also where no Drone wants them known: they say where the vehicle may be.
-const OF_RETURN: [Meaning; 3] = [
+const OF_PLACE: [Meaning; 4] = [
     Meaning::ReturnAltitude,
     Meaning::ReturnAltitudeType,
     Meaning::ReturnClimbMinimum,
+    Meaning::WaypointRadius,
 ];
+
+/// Whether it says where the vehicle may be. PX4 is told its radius with each place of a plan.
+fn is_of_place(autopilot: Autopilot, meaning: Meaning) -> bool {
+    OF_PLACE.contains(&meaning) && !(autopilot == Autopilot::Px4 && meaning == Meaning::WaypointRadius)
+}
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Reading {
@@ -84,7 +90,7 @@ impl Reader {
         }
     }
 
-    /// Forgets what was read, as anybody may have set it meanwhile. A return altitude counts until it is read again, first of all.
+    /// Forgets what was read, as anybody may have set it meanwhile. What says where the vehicle may be counts until it is read again.
     pub fn read_again(&mut self, now: Moment) {
         self.forget(|_| true, now);
         for reading in self.readings.values_mut() {
@@ -100,8 +106,13 @@ impl Reader {
     fn forget(&mut self, is_old: impl Fn(Moment) -> bool, now: Moment) {
         let keeps = |known: &str| {
             let both = [Autopilot::ArduPilot, Autopilot::Px4].into_iter();
-            let mut of_return = both.flat_map(|autopilot| OF_RETURN.map(|meaning| names(autopilot, meaning)));
-            of_return.any(|names| names.iter().any(|name| name.name == known))
+            let mut of_place = both.flat_map(|autopilot| {
+                let meanings = OF_PLACE
+                    .into_iter()
+                    .filter(move |meaning| is_of_place(autopilot, *meaning));
+                meanings.map(move |meaning| names(autopilot, meaning))
+            });
+            of_place.any(|names| names.iter().any(|name| name.name == known))
         };
         for (name, reading) in &mut self.readings {
             if reading.value.is_some_and(|(_, at)| is_old(at)) && !keeps(name) {
@@ -117,9 +128,9 @@ impl Reader {
         self.ask(to, |_| true, again, now, jitter)
     }
 
-    /// The request for the altitude of a return alone: it says where the vehicle may be, whatever its Drone wants known.
-    pub fn next_return_altitude(&mut self, to: &Identity, again: bool, now: Moment, jitter: f64) -> Option<MavMessage> {
-        self.ask(to, |meaning| OF_RETURN.contains(&meaning), again, now, jitter)
+    /// The request for what says where the vehicle may be alone, whatever its Drone wants known.
+    pub fn next_of_place(&mut self, to: &Identity, again: bool, now: Moment, jitter: f64) -> Option<MavMessage> {
+        self.ask(to, |meaning| is_of_place(to.autopilot, meaning), again, now, jitter)
     }
 
     fn ask(
@@ -223,6 +234,14 @@ impl Reader {
         let is_fixed = is_zero(Meaning::ReturnAltitudeType) && is_zero(Meaning::ReturnClimbMinimum);
         let read = self.stored(autopilot, Meaning::ReturnAltitude).filter(|_| is_fixed)?;
         Some(AltitudeAboveHome(read.value())).filter(|altitude| (0.0..=HIGHEST_RETURN_M).contains(&altitude.0))
+    }
+
+    /// How far before a place of a plan it turns; `None`: not known, or the plan says it to the autopilot.
+    pub fn waypoint_radius(&self, autopilot: Autopilot) -> Option<Meters> {
+        let read = self
+            .stored(autopilot, Meaning::WaypointRadius)
+            .filter(|_| autopilot == Autopilot::ArduPilot)?;
+        Some(Meters(read.value())).filter(|radius| radius.0 >= 0.0 && radius.0.is_finite())
     }
 
     pub const fn known_since(&self) -> Moment {

@@ -10,7 +10,7 @@
 mod judge;
 
 pub use self::judge::Ours;
-use self::judge::{Known, READ, Stored, judge, rally_points};
+use self::judge::{Known, READ, Stored, detours, judge, rally_points};
 use fleet::airspace::HIGHEST_RETURN_M;
 use fleet::flight::preflight::Findings;
 use link::dialect::{
@@ -39,11 +39,13 @@ const READ_AGAIN_AFTER: Duration = Duration::from_secs(300);
 /// On the ground what was read longer ago is not known any more: it was asked for again, and nothing came.
 const STALE_AFTER: Duration = Duration::from_secs(360);
 /// Read also where no Drone wants them known: they say where the vehicle may be.
-const OF_PLACE: [Meaning; 4] = [
+const OF_PLACE: [Meaning; 6] = [
     Meaning::ReturnAltitude,
     Meaning::ReturnAltitudeType,
     Meaning::ReturnClimbMinimum,
     Meaning::WaypointRadius,
+    Meaning::ReturnType,
+    Meaning::RallyPoints,
 ];
 
 /// Whether it says where the vehicle may be. PX4 is told its radius with each place of a plan.
@@ -242,6 +244,15 @@ impl Reader {
             .stored(autopilot, Meaning::WaypointRadius)
             .filter(|_| autopilot == Autopilot::ArduPilot)?;
         Some(Meters(read.value())).filter(|radius| radius.0 >= 0.0 && radius.0.is_finite())
+    }
+
+    /// Whether a failsafe or a return may lead elsewhere than straight home; `None`: not known yet. Actions of failsafes count once read.
+    pub fn detours(&self, autopilot: Autopilot) -> Option<bool> {
+        let known = |meaning| self.known(autopilot, meaning);
+        let leads = [Meaning::ReturnType, Meaning::RallyPoints].map(known);
+        let is_read = !leads.iter().any(|known| matches!(known, Known::Asked));
+        let detours = self.has_rally_points || detours(autopilot, known);
+        (is_read || detours).then_some(detours)
     }
 
     pub const fn known_since(&self) -> Moment {

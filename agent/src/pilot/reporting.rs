@@ -165,6 +165,11 @@ impl Pilot {
         self.preflight.waypoint_radius(identity.autopilot)
     }
 
+    fn detours(&self, vehicle: &Vehicle) -> Option<bool> {
+        let identity = vehicle.identity.as_ref()?;
+        self.preflight.detours(identity.autopilot)
+    }
+
     pub fn report(&self, now: Moment) -> Report {
         // Nothing of another airframe is taken for the Drone's.
         let (unheard, another) = (Vehicle::default(), self.airframe() == Airframe::Another);
@@ -224,6 +229,7 @@ impl Pilot {
             home_shift: vehicle.home_shift,
             return_height: self.return_height(vehicle),
             waypoint_radius: self.waypoint_radius(vehicle),
+            detours: self.detours(vehicle),
             traffic: position.map_or_else(Vec::new, |from| self.traffic.near((from.at, from.amsl), now)),
             warnings: self.warnings(now),
             rules: self.rules_report(),

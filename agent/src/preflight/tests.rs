@@ -295,10 +295,11 @@ fn without_a_drone_an_autopilot_is_asked_only_for_what_says_where_it_may_be() {
                 "RTL_CLIMB_MIN",
                 "WP_RADIUS_M",
                 "WPNAV_RADIUS",
+                "RALLY_TOTAL",
             ]
             .as_slice(),
         ),
-        (Autopilot::Px4, ["RTL_RETURN_ALT"].as_slice()),
+        (Autopilot::Px4, ["RTL_RETURN_ALT", "RTL_TYPE"].as_slice()),
     ] {
         let mut reader = Reader::default();
         let asks = |reader: &mut Reader, again, ms| {
@@ -315,6 +316,8 @@ fn without_a_drone_an_autopilot_is_asked_only_for_what_says_where_it_may_be() {
             ("RTL_ALT_TYPE", 0.0),
             ("RTL_CLIMB_MIN_M", 0.0),
             ("WP_RADIUS_M", 2.0),
+            ("RALLY_TOTAL", 0.0),
+            ("RTL_TYPE", 0.0),
         ] {
             reader.receive(autopilot, &param(name, value, REAL32), at(2));
         }
@@ -573,6 +576,25 @@ fn corners_that_are_cut_wider_than_is_claimed_are_a_finding() {
         assert_eq!(problems.len(), 1, "{problems:?}");
         assert!(problems[0].contains(words), "{problems:?}");
     }
+}
+
+#[test]
+fn a_way_home_that_is_not_the_straight_one_is_told() {
+    for (autopilot, fine, changed) in [
+        (Autopilot::ArduPilot, OLD.as_slice(), ("RALLY_TOTAL", 2.0)),
+        (Autopilot::ArduPilot, &OLD, ("FS_GCS_ENABLE", 3.0)),
+        (Autopilot::ArduPilot, &OLD, ("BATT_FS_LOW_ACT", 4.0)),
+        (Autopilot::ArduPilot, &NEW, ("FENCE_ACTION", 3.0)),
+        (Autopilot::Px4, &PX4, ("RTL_TYPE", 1.0)),
+    ] {
+        assert_eq!(read(autopilot, fine, &[]).detours(autopilot), Some(false));
+        assert_eq!(
+            read(autopilot, fine, &[changed]).detours(autopilot),
+            Some(true),
+            "{changed:?}"
+        );
+    }
+    assert_eq!(Reader::default().detours(Autopilot::Px4), None);
 }
 
 #[test]

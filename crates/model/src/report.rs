@@ -91,6 +91,8 @@ pub struct Report {
     pub return_height: Option<AltitudeAboveHome>,
     /// How far before a place of its plan it turns (ArduCopter: `WP_RADIUS_M`); `None` until read, and of PX4, which each place tells.
     pub waypoint_radius: Option<Meters>,
+    /// Whether its failsafes or its return may lead elsewhere than straight home; `None` until read.
+    pub detours: Option<bool>,
     /// Nearest first.
     pub traffic: Vec<Aircraft>,
     pub rules: RulesReport,
@@ -181,6 +183,7 @@ impl Report {
             home_shift: None,
             return_height: None,
             waypoint_radius: None,
+            detours: None,
             traffic: Vec::new(),
             rules: RulesReport {
                 held: None,

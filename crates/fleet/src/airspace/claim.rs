@@ -201,6 +201,8 @@ pub(super) struct Claim {
     pub(super) landing: Option<Route>,
     /// How much farther it strays at the places of its plan than [`Rules::off_by`].
     corners: Meters,
+    /// Whether its autopilot may return elsewhere than straight home.
+    detours: bool,
     /// When it was reported to be on the ground without a place: first, where it was not ours to fly; last, where it stands.
     down: Option<Moment>,
 }
@@ -220,6 +222,7 @@ impl Claim {
             leaving: None,
             landing: None,
             corners: Meters(0.0),
+            detours: false,
             down: None,
         }
     }
@@ -252,6 +255,14 @@ impl Claim {
 
     pub(super) const fn corners(&self) -> Meters {
         self.corners
+    }
+
+    pub(super) const fn detours(&self) -> bool {
+        self.detours
+    }
+
+    pub(super) const fn takes_detours(&mut self, detours: bool) {
+        self.detours = detours;
     }
 
     pub(super) const fn cuts_corners(&mut self, by: Meters) {
@@ -540,6 +551,7 @@ impl Claim {
             State::Other { way, by_itself } => {
                 let heard = now.since(last.heard) <= rules.silent_after;
                 let there = match (by_itself, self.foreseen(now, rules)) {
+                    (ByItself::Returns, Some(home)) if heard && self.detours => home.and(drifts(last.heard)),
                     (ByItself::Returns, Some(home)) if heard => home,
                     (ByItself::Lands, _) => drifts(last.heard).and(descending(last, self.known.home)),
                     _ => drifts(last.heard),
@@ -564,7 +576,7 @@ impl Claim {
                 let falls_back = failsafe(way, self.known.home, returns_at, last.margin);
                 let claimed = claimed.and(falls_back);
                 // A program's last set-point would carry it on, out of its airspace, and nobody stops it there.
-                if way.has(last.at, last.margin) && !self.is_lent() {
+                if way.has(last.at, last.margin) && !self.is_lent() && !self.detours {
                     claimed
                 } else {
                     claimed.and(drifts(last.heard))

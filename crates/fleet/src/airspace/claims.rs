@@ -126,6 +126,18 @@ impl Claims {
         }
     }
 
+    /// The failsafes of a vehicle, or its return, may lead elsewhere than straight home: silent, it may be anywhere that it could fly to.
+    pub(crate) fn takes_detours(&mut self, vehicle: &NodeName, detours: bool, now: Moment) {
+        if let Some(entry) = self
+            .vehicles
+            .get_mut(vehicle)
+            .filter(|entry| entry.detours() != detours)
+        {
+            entry.takes_detours(detours);
+            self.refresh(vehicle, now);
+        }
+    }
+
     pub(crate) fn corners(&self, vehicle: &NodeName) -> Meters {
         self.vehicles.get(vehicle).map_or(Meters(0.0), Claim::corners)
     }

@@ -260,6 +260,7 @@ fn reports() -> impl Strategy<Value = Report> {
             }),
             return_height: times.2.map(|dm: u16| AltitudeAboveHome(f64::from(dm) / 10.0)),
             waypoint_radius: times.2.map(|cm: u16| Meters(f64::from(cm) / 100.0)),
+            detours: times.1.map(|_| link_alive),
             traffic,
             rules,
             plan,

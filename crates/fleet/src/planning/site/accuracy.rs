@@ -115,6 +115,8 @@ struct Known {
     home_off: Option<f64>,
     /// How far before a place of a plan it turns, as reported last; `None` until then, and of PX4, which each place tells.
     turns_within: Option<Meters>,
+    /// Whether its return may lead elsewhere than straight home, as reported last.
+    detours: bool,
 }
 
 impl Known {
@@ -179,6 +181,7 @@ impl Accuracies {
             return;
         }
         known.taken = Some(received);
+        known.detours = report.detours.unwrap_or(known.detours);
         let autopilot = report.identity.as_ref().map(|identity| identity.autopilot);
         let turns_within = report.waypoint_radius.or(known.turns_within);
         known.turns_within = turns_within.filter(|_| autopilot != Some(Autopilot::Px4));
@@ -317,8 +320,9 @@ impl Site {
         self.accuracies.compare(homes);
     }
 
-    /// Counts the corners that a vehicle cuts while it flies a plan, or may begin to: nothing else is flown by them.
-    pub(super) fn take_in_corners(&mut self, node: &NodeName, expected: &Expected<'_>, now: Moment) {
+    /// Counts where a vehicle may return to, and the corners that it cuts while it flies a plan or may begin to: nothing else is flown by
+    /// them.
+    pub(super) fn take_in_parameters(&mut self, node: &NodeName, expected: &Expected<'_>, now: Moment) {
         let Some((report, _)) = expected.report else { return };
         let plans = expected.desire == Desire::Plan || names_one(report) || report.plan.flying;
         let by = if plans {
@@ -327,6 +331,8 @@ impl Site {
             Meters(0.0)
         };
         self.claims.cuts_corners(node, by, now);
+        let detours = self.accuracies.known.get(node).is_some_and(|known| known.detours);
+        self.claims.takes_detours(node, detours, now);
     }
 
     /// Addition to the sentence of one that waits for `others`: corners of its plan, or of theirs, that need more airspace than usual.

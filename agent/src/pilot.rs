@@ -691,8 +691,7 @@ impl Pilot {
     }
 
     /// Parameters are read for a Drone that asks for it, on the ground, where there is time. In the air only those are read that an
-    /// agent which was restarted knows nothing of. Without such a Drone it is the altitude of the return alone, which says where the vehicle
-    /// may be.
+    /// agent which was restarted knows nothing of. Without such a Drone it is those alone that say where the vehicle may be.
     fn next_parameter(&mut self, now: Moment, jitter: f64) -> Option<Outgoing> {
         let wanted = self.preflight_policy() != Preflight::Ignore;
         self.link_up?;
@@ -703,7 +702,7 @@ impl Pilot {
         };
         let identity = self.vehicle.identity.as_ref()?;
         if !wanted {
-            let message = self.preflight.next_return_altitude(identity, again, now, jitter)?;
+            let message = self.preflight.next_of_place(identity, again, now, jitter)?;
             return Some(self.aside(message));
         }
         let ours = Ours {

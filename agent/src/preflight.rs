@@ -10,7 +10,7 @@
 mod judge;
 
 pub use self::judge::Ours;
-use self::judge::{Known, READ, Stored, judge, rally_points};
+use self::judge::{Known, READ, Stored, detours, judge, rally_points};
 use fleet::airspace::HIGHEST_RETURN_M;
 use fleet::flight::preflight::Findings;
 use link::dialect::{
@@ -20,7 +20,7 @@ use link::dialect::{
 use model::backoff::Backoff;
 use model::parameter_meaning::{Meaning, Name, is_in_every_version, names};
 use model::time::Moment;
-use model::units::AltitudeAboveHome;
+use model::units::{AltitudeAboveHome, Meters};
 use model::vehicle::{Autopilot, HardwareUid, Identity};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -39,11 +39,19 @@ const READ_AGAIN_AFTER: Duration = Duration::from_secs(300);
 /// On the ground what was read longer ago is not known any more: it was asked for again, and nothing came.
 const STALE_AFTER: Duration = Duration::from_secs(360);
 /// Read also where no Drone wants them known: they say where the vehicle may be.
-const OF_RETURN: [Meaning; 3] = [
+const OF_PLACE: [Meaning; 6] = [
     Meaning::ReturnAltitude,
     Meaning::ReturnAltitudeType,
     Meaning::ReturnClimbMinimum,
+    Meaning::WaypointRadius,
+    Meaning::ReturnType,
+    Meaning::RallyPoints,
 ];
+
+/// Whether it says where the vehicle may be. PX4 is told its radius with each place of a plan.
+fn is_of_place(autopilot: Autopilot, meaning: Meaning) -> bool {
+    OF_PLACE.contains(&meaning) && !(autopilot == Autopilot::Px4 && meaning == Meaning::WaypointRadius)
+}
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Reading {
@@ -84,7 +92,7 @@ impl Reader {
         }
     }
 
-    /// Forgets what was read, as anybody may have set it meanwhile. A return altitude counts until it is read again, first of all.
+    /// Forgets what was read, as anybody may have set it meanwhile. What says where the vehicle may be counts until it is read again.
     pub fn read_again(&mut self, now: Moment) {
         self.forget(|_| true, now);
         for reading in self.readings.values_mut() {
@@ -100,8 +108,13 @@ impl Reader {
     fn forget(&mut self, is_old: impl Fn(Moment) -> bool, now: Moment) {
         let keeps = |known: &str| {
             let both = [Autopilot::ArduPilot, Autopilot::Px4].into_iter();
-            let mut of_return = both.flat_map(|autopilot| OF_RETURN.map(|meaning| names(autopilot, meaning)));
-            of_return.any(|names| names.iter().any(|name| name.name == known))
+            let mut of_place = both.flat_map(|autopilot| {
+                let meanings = OF_PLACE
+                    .into_iter()
+                    .filter(move |meaning| is_of_place(autopilot, *meaning));
+                meanings.map(move |meaning| names(autopilot, meaning))
+            });
+            of_place.any(|names| names.iter().any(|name| name.name == known))
         };
         for (name, reading) in &mut self.readings {
             if reading.value.is_some_and(|(_, at)| is_old(at)) && !keeps(name) {
@@ -117,9 +130,9 @@ impl Reader {
         self.ask(to, |_| true, again, now, jitter)
     }
 
-    /// The request for the altitude of a return alone: it says where the vehicle may be, whatever its Drone wants known.
-    pub fn next_return_altitude(&mut self, to: &Identity, again: bool, now: Moment, jitter: f64) -> Option<MavMessage> {
-        self.ask(to, |meaning| OF_RETURN.contains(&meaning), again, now, jitter)
+    /// The request for what says where the vehicle may be alone, whatever its Drone wants known.
+    pub fn next_of_place(&mut self, to: &Identity, again: bool, now: Moment, jitter: f64) -> Option<MavMessage> {
+        self.ask(to, |meaning| is_of_place(to.autopilot, meaning), again, now, jitter)
     }
 
     fn ask(
@@ -223,6 +236,23 @@ impl Reader {
         let is_fixed = is_zero(Meaning::ReturnAltitudeType) && is_zero(Meaning::ReturnClimbMinimum);
         let read = self.stored(autopilot, Meaning::ReturnAltitude).filter(|_| is_fixed)?;
         Some(AltitudeAboveHome(read.value())).filter(|altitude| (0.0..=HIGHEST_RETURN_M).contains(&altitude.0))
+    }
+
+    /// How far before a place of a plan it turns; `None`: not known, or the plan says it to the autopilot.
+    pub fn waypoint_radius(&self, autopilot: Autopilot) -> Option<Meters> {
+        let read = self
+            .stored(autopilot, Meaning::WaypointRadius)
+            .filter(|_| autopilot == Autopilot::ArduPilot)?;
+        Some(Meters(read.value())).filter(|radius| radius.0 >= 0.0 && radius.0.is_finite())
+    }
+
+    /// Whether a failsafe or a return may lead elsewhere than straight home; `None`: not known yet. Actions of failsafes count once read.
+    pub fn detours(&self, autopilot: Autopilot) -> Option<bool> {
+        let known = |meaning| self.known(autopilot, meaning);
+        let leads = [Meaning::ReturnType, Meaning::RallyPoints].map(known);
+        let is_read = !leads.iter().any(|known| matches!(known, Known::Asked));
+        let detours = self.has_rally_points || detours(autopilot, known);
+        (is_read || detours).then_some(detours)
     }
 
     pub const fn known_since(&self) -> Moment {

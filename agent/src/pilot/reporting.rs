@@ -10,7 +10,7 @@ use model::report::{Report, RouteState};
 use model::route_order::Waypoint;
 use model::rules::RulesClearance;
 use model::time::Moment;
-use model::units::AltitudeAboveHome;
+use model::units::{AltitudeAboveHome, Meters};
 use model::vehicle::{Airframe, ArmingReason, FlightTruth, ReasonClass, TRUTH_STALE_AFTER, Vehicle};
 use std::time::Duration;
 
@@ -160,6 +160,16 @@ impl Pilot {
         Some(AltitudeAboveHome((height.0 + up_m).max(0.0)))
     }
 
+    fn waypoint_radius(&self, vehicle: &Vehicle) -> Option<Meters> {
+        let identity = vehicle.identity.as_ref()?;
+        self.preflight.waypoint_radius(identity.autopilot)
+    }
+
+    fn detours(&self, vehicle: &Vehicle) -> Option<bool> {
+        let identity = vehicle.identity.as_ref()?;
+        self.preflight.detours(identity.autopilot)
+    }
+
     pub fn report(&self, now: Moment) -> Report {
         // Nothing of another airframe is taken for the Drone's.
         let (unheard, another) = (Vehicle::default(), self.airframe() == Airframe::Another);
@@ -218,6 +228,8 @@ impl Pilot {
                 .map(|(at, amsl)| Waypoint { at, amsl }),
             home_shift: vehicle.home_shift,
             return_height: self.return_height(vehicle),
+            waypoint_radius: self.waypoint_radius(vehicle),
+            detours: self.detours(vehicle),
             traffic: position.map_or_else(Vec::new, |from| self.traffic.near((from.at, from.amsl), now)),
             warnings: self.warnings(now),
             rules: self.rules_report(),

@@ -273,6 +273,22 @@ pub(super) fn judge(autopilot: Autopilot, ours: Ours, known: impl Fn(Meaning) ->
     }
 }
 
+/// Whether a failsafe or a return may lead elsewhere than straight home, or home by another way, as far as they were read.
+pub(super) fn detours(autopilot: Autopilot, known: impl Fn(Meaning) -> Known) -> bool {
+    READ.into_iter().any(|meaning| {
+        let Some(stored) = known(meaning).stored() else {
+            return false;
+        };
+        let detours = match meaning {
+            Meaning::ReturnType | Meaning::RallyPoints => return stored.number != 0.0,
+            Meaning::GroundStationLossAction => ground_station(autopilot).detours,
+            Meaning::LowBatteryAction => low_battery(autopilot).detours,
+            _ => unexpected(autopilot, meaning).map_or(&[][..], |action| action.detours),
+        };
+        detours.contains(&stored.number)
+    })
+}
+
 fn unread(autopilot: Autopilot, all: impl Iterator<Item = (Meaning, bool)>) -> Vec<String> {
     let unknown: Vec<Meaning> = all
         .filter(|(_, unknown)| *unknown)

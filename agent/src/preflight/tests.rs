@@ -283,7 +283,7 @@ fn what_was_read_long_ago_or_of_another_airframe_is_not_known_any_more() {
 }
 
 #[test]
-fn without_a_drone_an_autopilot_is_asked_only_for_the_altitude_of_its_return() {
+fn without_a_drone_an_autopilot_is_asked_only_for_what_says_where_it_may_be() {
     for (autopilot, names) in [
         (
             Autopilot::ArduPilot,
@@ -293,17 +293,18 @@ fn without_a_drone_an_autopilot_is_asked_only_for_the_altitude_of_its_return() {
                 "RTL_ALT_TYPE",
                 "RTL_CLIMB_MIN_M",
                 "RTL_CLIMB_MIN",
+                "WP_RADIUS_M",
+                "WPNAV_RADIUS",
+                "RALLY_TOTAL",
             ]
             .as_slice(),
         ),
-        (Autopilot::Px4, ["RTL_RETURN_ALT"].as_slice()),
+        (Autopilot::Px4, ["RTL_RETURN_ALT", "RTL_TYPE"].as_slice()),
     ] {
         let mut reader = Reader::default();
         let asks = |reader: &mut Reader, again, ms| {
             let now = Moment::at(Duration::from_millis(ms));
-            reader
-                .next_return_altitude(&identity(autopilot), again, now, 1.0)
-                .map(name_of)
+            reader.next_of_place(&identity(autopilot), again, now, 1.0).map(name_of)
         };
         let ask = |reader: &mut Reader, ms| asks(reader, false, ms);
         let asked: Vec<String> = (0..9).filter_map(|tenth| ask(&mut reader, tenth * 100)).collect();
@@ -314,6 +315,9 @@ fn without_a_drone_an_autopilot_is_asked_only_for_the_altitude_of_its_return() {
             ("RTL_ALT_M", 60.0),
             ("RTL_ALT_TYPE", 0.0),
             ("RTL_CLIMB_MIN_M", 0.0),
+            ("WP_RADIUS_M", 2.0),
+            ("RALLY_TOTAL", 0.0),
+            ("RTL_TYPE", 0.0),
         ] {
             reader.receive(autopilot, &param(name, value, REAL32), at(2));
         }
@@ -572,6 +576,43 @@ fn corners_that_are_cut_wider_than_is_claimed_are_a_finding() {
         assert_eq!(problems.len(), 1, "{problems:?}");
         assert!(problems[0].contains(words), "{problems:?}");
     }
+}
+
+#[test]
+fn a_way_home_that_is_not_the_straight_one_is_told() {
+    for (autopilot, fine, changed) in [
+        (Autopilot::ArduPilot, OLD.as_slice(), ("RALLY_TOTAL", 2.0)),
+        (Autopilot::ArduPilot, &OLD, ("FS_GCS_ENABLE", 3.0)),
+        (Autopilot::ArduPilot, &OLD, ("BATT_FS_LOW_ACT", 4.0)),
+        (Autopilot::ArduPilot, &NEW, ("FENCE_ACTION", 3.0)),
+        (Autopilot::Px4, &PX4, ("RTL_TYPE", 1.0)),
+    ] {
+        assert_eq!(read(autopilot, fine, &[]).detours(autopilot), Some(false));
+        assert_eq!(
+            read(autopilot, fine, &[changed]).detours(autopilot),
+            Some(true),
+            "{changed:?}"
+        );
+    }
+    assert_eq!(Reader::default().detours(Autopilot::Px4), None);
+}
+
+#[test]
+fn how_far_before_a_place_a_copter_turns_is_told_in_meters_also_while_it_is_read_again() {
+    let ardupilot = Autopilot::ArduPilot;
+    for (fine, name, stored) in [
+        (OLD.as_slice(), "WPNAV_RADIUS", 500.0),
+        (NEW.as_slice(), "WP_RADIUS_M", 5.0),
+    ] {
+        let mut reader = read(ardupilot, fine, &[(name, stored)]);
+        assert_eq!(reader.waypoint_radius(ardupilot), Some(Meters(5.0)), "{name}");
+        reader.read_again(at(20));
+        assert_eq!(reader.waypoint_radius(ardupilot), Some(Meters(5.0)), "{name}");
+    }
+    let broken = read(ardupilot, &NEW, &[("WP_RADIUS_M", f32::INFINITY)]);
+    assert_eq!(broken.waypoint_radius(ardupilot), None);
+    let px4 = read(Autopilot::Px4, &PX4, &[("NAV_ACC_RAD", 10.0)]);
+    assert_eq!(px4.waypoint_radius(Autopilot::Px4), None, "its plan says it");
 }
 
 fn timeouts(autopilot: Autopilot, seconds: u8, ours: Ours) -> Vec<String> {

@@ -13,8 +13,9 @@
 //! 3. A claim ends only behind the vehicle, by a report newer than the grant, or when its agent has taken that order or a later one and
 //!    does not fly the route: a late order is refused by its number.
 //! 4. Unknown means everywhere it could be. A silent vehicle keeps its claim plus what its failsafes may do: land where it is, or return at
-//!    its return altitude and land. A vehicle that Skein does not fly, or outside its claim, owns a space around its last position that
-//!    grows at its top speed, also while its reports do not say where it is; so does foreign traffic, and a vehicle in a program's airspace from soon after its last report, as only its
+//!    its return altitude and land; where a return may lead elsewhere than straight home, also the space that comes next. A vehicle that
+//!    Skein does not fly, or outside its claim, owns a space around its last position that grows at its top speed, also while its reports
+//!    do not say where it is; so does foreign traffic, and a vehicle in a program's airspace from soon after its last report, as only its
 //!    agent keeps it in there. A vehicle that was never heard owns what its caller last knew of it, or everything; so does one with a plan
 //!    whose path its caller does not know.
 

@@ -21,7 +21,7 @@ use crate::stand_down;
 use crate::station::{Off, Station};
 use crate::time::Moment;
 use crate::traffic::Aircraft;
-use crate::units::{AltitudeAboveHome, AltitudeAmsl, Heading};
+use crate::units::{AltitudeAboveHome, AltitudeAmsl, Heading, Meters};
 use crate::vehicle::{ArmingReason, Battery, FlightTruth, Identity, Position};
 use crate::whereabouts::Astray;
 
@@ -89,6 +89,10 @@ pub struct Report {
     pub home_shift: Option<HomeShift>,
     /// Altitude of a return (ArduCopter: `RTL_ALT`, PX4: `RTL_RETURN_ALT`); `None` until read.
     pub return_height: Option<AltitudeAboveHome>,
+    /// How far before a place of its plan it turns (ArduCopter: `WP_RADIUS_M`); `None` until read, and of PX4, which each place tells.
+    pub waypoint_radius: Option<Meters>,
+    /// Whether its failsafes or its return may lead elsewhere than straight home; `None` until read.
+    pub detours: Option<bool>,
     /// Nearest first.
     pub traffic: Vec<Aircraft>,
     pub rules: RulesReport,
@@ -178,6 +182,8 @@ impl Report {
             home: None,
             home_shift: None,
             return_height: None,
+            waypoint_radius: None,
+            detours: None,
             traffic: Vec::new(),
             rules: RulesReport {
                 held: None,
@@ -196,7 +202,7 @@ impl Report {
                 finished: false,
                 passed_beside: PassedBeside {
                     places: 0,
-                    farthest: crate::units::Meters(0.0),
+                    farthest: Meters(0.0),
                 },
             },
             remote_id: RemoteIdReport {

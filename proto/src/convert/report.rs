@@ -75,6 +75,8 @@ impl From<&Report> for v1::Report {
                 vertical_m: r.accuracy.vertical.map(|meters| meters.0),
             }),
             near_reserve: r.near_reserve,
+            waypoint_radius_m: r.waypoint_radius.map(|radius| radius.0),
+            detours: r.detours,
             home_shift: r.home_shift.map(|shift| v1::HomeShift {
                 east_m: shift.east_m,
                 north_m: shift.north_m,
@@ -162,6 +164,10 @@ pub fn report(node: NodeName, r: v1::Report) -> Result<Report, BadMessage> {
                 within(field, height, 0.0, f64::MAX, "0 m or more").map(AltitudeAboveHome)
             })
             .transpose()?,
+        waypoint_radius: (r.waypoint_radius_m)
+            .map(|radius| within("waypoint_radius_m", radius, 0.0, f64::MAX, "0 m or more").map(Meters))
+            .transpose()?,
+        detours: r.detours,
         traffic: aircraft::traffic(r.traffic)?,
         rules: r.rules.map(TryInto::try_into).transpose()?.unwrap_or_default(),
         plan: r.plan.map(TryInto::try_into).transpose()?.unwrap_or_default(),

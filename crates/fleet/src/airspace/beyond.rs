@@ -99,6 +99,8 @@ pub(super) struct Heard {
     pub(super) heard: Moment,
     pub(super) at: Local,
     pub(super) margin: Margin,
+    /// The same without the corners of a plan.
+    pub(super) at_rest: Margin,
     /// Meters per second east, north and up, from the last two reports.
     pub(super) velocity: [f64; 3],
 }

@@ -141,6 +141,13 @@ fn velocity(from: Local, to: Local, time: Duration) -> Option<[f64; 3]> {
     Some(far.map(|far| far / time.as_secs_f64()))
 }
 
+const fn wider(margin: Margin, by: Meters) -> Margin {
+    Margin {
+        horizontal: Meters(margin.horizontal.0 + by.0),
+        vertical: margin.vertical,
+    }
+}
+
 fn speed(velocity: [f64; 3]) -> f64 {
     velocity.iter().map(|v| v * v).sum::<f64>().sqrt()
 }
@@ -192,6 +199,10 @@ pub(super) struct Claim {
     leaving: Option<Route>,
     /// The way down to its home, by an order without a route, or by itself.
     pub(super) landing: Option<Route>,
+    /// How much farther it strays at the places of its plan than [`Rules::off_by`].
+    corners: Meters,
+    /// Whether its autopilot may return elsewhere than straight home.
+    detours: bool,
     /// When it was reported to be on the ground without a place: first, where it was not ours to fly; last, where it stands.
     down: Option<Moment>,
 }
@@ -210,6 +221,8 @@ impl Claim {
             takeoff: None,
             leaving: None,
             landing: None,
+            corners: Meters(0.0),
+            detours: false,
             down: None,
         }
     }
@@ -240,9 +253,29 @@ impl Claim {
         self.last.as_ref().map_or_else(usual, |last| last.margin)
     }
 
+    pub(super) const fn corners(&self) -> Meters {
+        self.corners
+    }
+
+    pub(super) const fn detours(&self) -> bool {
+        self.detours
+    }
+
+    pub(super) const fn takes_detours(&mut self, detours: bool) {
+        self.detours = detours;
+    }
+
+    pub(super) const fn cuts_corners(&mut self, by: Meters) {
+        self.corners = by;
+        if let Some(last) = &mut self.last {
+            last.margin = wider(last.at_rest, by);
+        }
+    }
+
     /// Takes in a report that is newer than the last, or newly known path of its plan.
     pub(super) fn take_in(&mut self, observed: Observation, rules: &Rules) {
-        let margin = rules.margin(observed.accuracy);
+        let at_rest = rules.margin(observed.accuracy);
+        let margin = wider(at_rest, self.corners);
         // The last granted order is still on its way to the agent: its airspace stays claimed.
         let under_way = observed.order < self.granted;
         self.also = None;
@@ -255,7 +288,7 @@ impl Claim {
             Doing::Grounded => {
                 let stays = match self.state {
                     // Its altitude wavers within the margin, and drifts far beyond it with the pressure of the air.
-                    State::Ground(at) if at.over_ground(observed.at) <= margin.horizontal.0 => {
+                    State::Ground(at) if at.over_ground(observed.at) <= at_rest.horizontal.0 => {
                         let is_level = (at.up - observed.at.up).abs() <= margin.vertical.0;
                         at.at_height(if is_level { at.up } else { observed.at.up })
                     }
@@ -324,6 +357,7 @@ impl Claim {
             heard: observed.heard,
             at: observed.at,
             margin,
+            at_rest,
             velocity: velocity.unwrap_or_default(),
         });
         // Unknown velocity is not stopped: a vehicle that flew to and fro may be back at its place.
@@ -404,7 +438,8 @@ impl Claim {
 
     /// Whether it flies as granted, with a position error larger than `rules` assume.
     pub(super) fn is_wide(&self, rules: &Rules) -> bool {
-        let (margin, usual) = (self.margin(rules), rules.margin(rules.accuracy));
+        let usual = rules.margin(rules.accuracy);
+        let margin = self.last.as_ref().map_or(usual, |last| last.at_rest);
         let is_wide = margin.horizontal > usual.horizontal || margin.vertical > usual.vertical;
         is_wide && matches!(self.state, State::Air { .. })
     }
@@ -508,7 +543,7 @@ impl Claim {
         let claimed = match &self.state {
             State::Unheard | State::Unplanned { .. } => Volume::Everywhere,
             State::Ground(at) => {
-                let radius = last.margin.horizontal.0 - rules.off_by.horizontal.0;
+                let radius = last.at_rest.horizontal.0 - rules.off_by.horizontal.0;
                 let column = Tube::around(&[*at], radius, last.margin.vertical.0, rules.column.0);
                 Volume::Tubes(vec![column.on_the_ground()])
             }
@@ -516,6 +551,7 @@ impl Claim {
             State::Other { way, by_itself } => {
                 let heard = now.since(last.heard) <= rules.silent_after;
                 let there = match (by_itself, self.foreseen(now, rules)) {
+                    (ByItself::Returns, Some(home)) if heard && self.detours => home.and(drifts(last.heard)),
                     (ByItself::Returns, Some(home)) if heard => home,
                     (ByItself::Lands, _) => drifts(last.heard).and(descending(last, self.known.home)),
                     _ => drifts(last.heard),
@@ -540,7 +576,7 @@ impl Claim {
                 let falls_back = failsafe(way, self.known.home, returns_at, last.margin);
                 let claimed = claimed.and(falls_back);
                 // A program's last set-point would carry it on, out of its airspace, and nobody stops it there.
-                if way.has(last.at, last.margin) && !self.is_lent() {
+                if way.has(last.at, last.margin) && !self.is_lent() && !self.detours {
                     claimed
                 } else {
                     claimed.and(drifts(last.heard))

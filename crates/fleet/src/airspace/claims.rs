@@ -13,6 +13,7 @@ use model::ids::{NodeName, Term};
 use model::route_order::OrderNumber;
 use model::time::Moment;
 use model::traffic::has_address;
+use model::units::Meters;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Approach from which on a route leads nearer to a danger.
@@ -115,6 +116,30 @@ impl Claims {
         if let Some(entry) = self.vehicles.get_mut(vehicle) {
             (entry.known.home, entry.known.return_height) = (home, return_height);
         }
+    }
+
+    /// A vehicle turns so much farther from the places of its plan than others do; 0: no more.
+    pub(crate) fn cuts_corners(&mut self, vehicle: &NodeName, by: Meters, now: Moment) {
+        if let Some(entry) = self.vehicles.get_mut(vehicle).filter(|entry| entry.corners() != by) {
+            entry.cuts_corners(by);
+            self.refresh(vehicle, now);
+        }
+    }
+
+    /// The failsafes of a vehicle, or its return, may lead elsewhere than straight home: silent, it may be anywhere that it could fly to.
+    pub(crate) fn takes_detours(&mut self, vehicle: &NodeName, detours: bool, now: Moment) {
+        if let Some(entry) = self
+            .vehicles
+            .get_mut(vehicle)
+            .filter(|entry| entry.detours() != detours)
+        {
+            entry.takes_detours(detours);
+            self.refresh(vehicle, now);
+        }
+    }
+
+    pub(crate) fn corners(&self, vehicle: &NodeName) -> Meters {
+        self.vehicles.get(vehicle).map_or(Meters(0.0), Claim::corners)
     }
 
     /// A vehicle on the ground may take off along `route` at any moment, by an order without a route; `None`: no more.

@@ -328,6 +328,7 @@ impl Site {
         if let Some(home) = home {
             self.claims.has_home(node, home, return_height);
         }
+        self.take_in_parameters(node, expected, now);
         let observed = expected.report.and_then(|(report, received)| {
             let plan = self.plan_way(node, report);
             let mut observed = observation_on_plan(report, received, &self.frame, expected.desire, plan)?;

@@ -259,6 +259,8 @@ fn reports() -> impl Strategy<Value = Report> {
                 up_m: f64::from(dm) - 300.0,
             }),
             return_height: times.2.map(|dm: u16| AltitudeAboveHome(f64::from(dm) / 10.0)),
+            waypoint_radius: times.2.map(|cm: u16| Meters(f64::from(cm) / 100.0)),
+            detours: times.1.map(|_| link_alive),
             traffic,
             rules,
             plan,

@@ -109,6 +109,32 @@ fn one_that_held_and_lands_owns_its_way_down_and_is_where_it_should_be() {
 }
 
 #[test]
+fn a_silent_vehicle_whose_return_may_lead_elsewhere_than_home_owns_all_that_it_could_reach() {
+    let silent = |detours| {
+        let mut claims = two();
+        claims.takes_detours(&node("a"), detours, second(1.0));
+        holds(&mut claims, "c", 11.0, C);
+        claims.advance(second(11.0));
+        claims.in_the_way(&node("c"), &Route::hold(C))
+    };
+    assert_eq!(silent(false), BTreeSet::new(), "straight down to its home");
+    assert_eq!(silent(true), [vehicle("a")].into());
+}
+
+#[test]
+fn a_returning_vehicle_whose_return_may_lead_elsewhere_than_home_owns_more_than_the_straight_way() {
+    let returning = |detours| {
+        let mut claims = two();
+        claims.takes_detours(&node("a"), detours, second(1.0));
+        seen(&mut claims, "a", 2.0, at(0.0, -30.0, 20.0), NONE, Doing::Returning);
+        seen(&mut claims, "a", 3.0, at(0.0, -30.0, 20.0), NONE, Doing::Returning);
+        let beside = Route::hold(at(40.0, -30.0, 20.0));
+        claims.in_the_way(&node("c"), &beside).contains(&vehicle("a"))
+    };
+    assert_eq!([false, true].map(returning), [false, true]);
+}
+
+#[test]
 fn a_route_to_the_ground_is_owned_to_its_end_until_the_vehicle_lands_elsewhere() {
     let mut claims = two();
     let above = [A, A.at_height(50.0), B.at_height(50.0)];

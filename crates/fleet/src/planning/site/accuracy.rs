@@ -1,7 +1,8 @@
 //! The position errors of vehicles, as their claims count them.
 //!
-//! Owns: [`Accuracies`]: the margin of each vehicle, from its reports and from the homes around its own; who is granted nothing new, and
-//! why. Must not: shrink a margin below that of the operator's rules, or keep a vehicle from landing.
+//! Owns: [`Accuracies`]: the margin of each vehicle, from its reports and from the homes around its own, and how far it turns before the
+//! places of its plan; who is granted nothing new, and why. Must not: shrink a margin below that of the operator's rules, or keep a vehicle
+//! from landing.
 //!
 //! Over ground the margin is the reported standard deviation. In altitude an autopilot holds its barometer's value from a zero that its
 //! receiver gave, so the margin has two parts: the reported deviation beyond [`GOOD_VERTICAL_M`], and the difference of its home to those
@@ -10,16 +11,18 @@
 //! Readings are rounded up, and the worst of the last seconds counts, so that claims do not change all the time. An accuracy that is not
 //! reported any more stays.
 
-use super::{Expected, Site};
+use super::plan_way::names_one;
+use super::{Desire, Expected, Site};
 use crate::airspace::{Margin, Owner, Rules};
 use crate::planning::movement::Waiting;
 use model::accuracy::Accuracy;
 use model::geo::Local;
 use model::ids::NodeName;
+use model::plan::ACCEPTANCE_RADIUS;
 use model::report::Report;
 use model::time::Moment;
 use model::units::Meters;
-use model::vehicle::FlightTruth;
+use model::vehicle::{Autopilot, FlightTruth};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -68,6 +71,9 @@ const DEVIATIONS: f64 = 3.0;
 /// The same for a receiver that does not report its accuracy, meters.
 const MOST_OFF_NOT_KNOWN_M: f64 = 6.0;
 
+/// A float32 of 2 m may be reported a little above.
+const RADIUS_ROUNDS_BY_M: f64 = 0.01;
+
 /// One part of an accuracy, over the last seconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Part {
@@ -107,6 +113,10 @@ struct Known {
     vertical: Part,
     /// Difference of its home to those around it beyond a field's, meters; `None` where there is no other.
     home_off: Option<f64>,
+    /// How far before a place of a plan it turns, as reported last; `None` until then, and of PX4, which each place tells.
+    turns_within: Option<Meters>,
+    /// Whether its return may lead elsewhere than straight home, as reported last.
+    detours: bool,
 }
 
 impl Known {
@@ -171,6 +181,10 @@ impl Accuracies {
             return;
         }
         known.taken = Some(received);
+        known.detours = report.detours.unwrap_or(known.detours);
+        let autopilot = report.identity.as_ref().map(|identity| identity.autopilot);
+        let turns_within = report.waypoint_radius.or(known.turns_within);
+        known.turns_within = turns_within.filter(|_| autopilot != Some(Autopilot::Px4));
         let window = match report.truth {
             FlightTruth::Disarmed => WINDOW_ON_GROUND,
             FlightTruth::ArmedOnGround | FlightTruth::Airborne(_) | FlightTruth::Unknown(_) => WINDOW_IN_AIR,
@@ -199,6 +213,13 @@ impl Accuracies {
     pub(super) fn margin(&self, node: &NodeName, rules: &Rules) -> Margin {
         let known = self.known.get(node).copied().unwrap_or_default();
         known.margin(rules)
+    }
+
+    /// How much farther than [`ACCEPTANCE_RADIUS`] before the places of a plan it turns.
+    fn corners(&self, node: &NodeName) -> Meters {
+        let turns_within = self.known.get(node).and_then(|known| known.turns_within);
+        let by = turns_within.map_or(0.0, |radius| radius.0 - ACCEPTANCE_RADIUS.0);
+        Meters(if by > RADIUS_ROUNDS_BY_M { by } else { 0.0 })
     }
 
     /// Why nothing new is granted, as a clause; `None`: known well enough.
@@ -299,6 +320,42 @@ impl Site {
         self.accuracies.compare(homes);
     }
 
+    /// Counts where a vehicle may return to, and the corners that it cuts while it flies a plan or may begin to: nothing else is flown by
+    /// them.
+    pub(super) fn take_in_parameters(&mut self, node: &NodeName, expected: &Expected<'_>, now: Moment) {
+        let Some((report, _)) = expected.report else { return };
+        let plans = expected.desire == Desire::Plan || names_one(report) || report.plan.flying;
+        let by = if plans {
+            self.accuracies.corners(node)
+        } else {
+            Meters(0.0)
+        };
+        self.claims.cuts_corners(node, by, now);
+        let detours = self.accuracies.known.get(node).is_some_and(|known| known.detours);
+        self.claims.takes_detours(node, detours, now);
+    }
+
+    /// Addition to the sentence of one that waits for `others`: corners of its plan, or of theirs, that need more airspace than usual.
+    pub(super) fn corners_note(&self, node: &NodeName, others: &BTreeSet<Owner>) -> String {
+        let others = others.iter().filter_map(|owner| match owner {
+            Owner::Vehicle(name) => Some(name),
+            Owner::Traffic(_) => None,
+        });
+        let wide = std::iter::once(node).chain(others).find_map(|node| {
+            let by = self.claims.corners(node).0;
+            (by > 0.0).then_some((node, by))
+        });
+        wide.map_or_else(String::new, |(node, by)| {
+            let usual = ACCEPTANCE_RADIUS.0;
+            format!(
+                "; the autopilot of node {node} turns {:.1} m before the places of its plan, and needs as much more airspace; set its \
+                 WP_RADIUS_M to {usual} or less (WPNAV_RADIUS, until ArduCopter 4.6: {})",
+                usual + by,
+                usual * 100.0
+            )
+        })
+    }
+
     pub(super) fn is_accurate(&self, node: &NodeName) -> bool {
         self.accuracies.too_bad(node).is_none()
     }
@@ -339,7 +396,7 @@ impl Site {
         self.accuracies.is_wide(node, self.claims.rules())
     }
 
-    /// Addition to the sentence: position errors of those that keep another waiting, and its own, where larger than usual.
+    /// Addition to the sentence: position errors of those that keep another waiting, and its own, where larger than usual, and corners.
     pub(super) fn accuracy_note(&self, node: &NodeName, waiting: &Waiting) -> String {
         let Waiting::For(owners) = waiting else {
             return String::new();
@@ -355,13 +412,14 @@ impl Site {
         let found = std::iter::once(node)
             .chain(others)
             .find(|node| self.accuracies.is_wide(node, rules));
-        found.map_or_else(String::new, |wide| {
+        let note = found.map_or_else(String::new, |wide| {
             let margin = self.accuracies.margin(wide, rules);
             format!(
                 "; the place of the vehicle of node {wide} is known to {:.1} m over ground and {:.1} m in altitude only",
                 margin.horizontal.0, margin.vertical.0
             )
-        })
+        });
+        note + &self.corners_note(node, owners)
     }
 }
 

@@ -458,7 +458,9 @@ impl Site {
             others.extend(self.claims.in_the_way(node, &Route::hold(held)));
         }
         if !others.is_empty() {
-            self.waiting.insert(node.clone(), sentence(&Waiting::For(others)));
+            let note = self.corners_note(node, &others);
+            self.waiting
+                .insert(node.clone(), sentence(&Waiting::For(others)) + &note);
             return;
         }
         if let Some(other) = self.station_above(node, &way, vehicles) {

@@ -299,8 +299,9 @@ impl Site {
 
     fn wait_for(&mut self, node: &NodeName, others: BTreeSet<Owner>) {
         self.takeoffs.crossed.insert(node.clone());
+        let note = self.corners_note(node, &others);
         self.waiting
-            .insert(node.clone(), super::sentence(&Waiting::For(others)));
+            .insert(node.clone(), super::sentence(&Waiting::For(others)) + &note);
     }
 
     /// What has come into `way`, which was clear: foreign traffic, a vehicle in other hands, astray, or landing in place; and while the
@@ -401,7 +402,8 @@ impl Site {
             let others = self.claims.in_the_way(node, &way);
             if !others.is_empty() {
                 let parked = self.parked_below(&others, vehicles);
-                let why = parked.unwrap_or_else(|| super::sentence(&Waiting::For(others)));
+                let note = self.corners_note(node, &others);
+                let why = parked.unwrap_or_else(|| super::sentence(&Waiting::For(others))) + &note;
                 self.waiting.insert(node.clone(), why);
                 return;
             }

@@ -45,6 +45,7 @@ struct Vehicle {
     receives: Vec<Aircraft>,
     returns_at: Option<f64>,
     accuracy: Accuracy,
+    turns_within: Option<f64>,
     /// Altitude error of its receiver, at home as in flight.
     datum: f64,
 }
@@ -77,6 +78,7 @@ fn vehicle(name: &str, home: f64, desire: Desire) -> Vehicle {
         receives: Vec::new(),
         returns_at: Some(15.0),
         accuracy: Accuracy::of_meters(0.9, 1.78),
+        turns_within: None,
         datum: 0.0,
     }
 }
@@ -117,6 +119,7 @@ impl Vehicle {
                 .collect(),
             route: self.state.clone(),
             return_height: self.returns_at.map(AltitudeAboveHome),
+            waypoint_radius: self.turns_within.map(model::units::Meters),
             home: Some(Waypoint {
                 at: shifted(CENTER, self.home, 0.0),
                 amsl: AltitudeAmsl(SEA + self.datum),

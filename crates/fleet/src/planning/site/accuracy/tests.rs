@@ -55,6 +55,36 @@ fn a_margin_is_never_less_than_the_rules_grows_with_what_is_reported_and_has_an_
 }
 
 #[test]
+fn how_far_before_a_place_a_vehicle_turns_counts_until_it_reports_another_or_is_a_px4() {
+    let (mut accuracies, vehicle) = (Accuracies::default(), node("a"));
+    let mut corners = |second, autopilot: Autopilot, radius: Option<f64>| {
+        let report = Report {
+            identity: Some(model::vehicle::Identity {
+                autopilot,
+                system: model::units::SystemId(1),
+                component: model::units::ComponentId(1),
+                firmware: None,
+                hardware: None,
+            }),
+            waypoint_radius: radius.map(Meters),
+            ..Report::of_nothing(vehicle.clone())
+        };
+        accuracies.take(&vehicle, &report, at(second));
+        accuracies.corners(&vehicle)
+    };
+    assert_eq!(corners(0, Autopilot::ArduPilot, None), Meters(0.0), "an older agent");
+    assert_eq!(corners(1, Autopilot::ArduPilot, Some(5.0)), Meters(3.0));
+    assert_eq!(
+        corners(2, Autopilot::ArduPilot, None),
+        Meters(3.0),
+        "its agent started again"
+    );
+    assert_eq!(corners(3, Autopilot::ArduPilot, Some(1.0)), Meters(0.0));
+    assert_eq!(corners(4, Autopilot::ArduPilot, Some(10.0)), Meters(8.0));
+    assert_eq!(corners(5, Autopilot::Px4, None), Meters(0.0));
+}
+
+#[test]
 fn a_margin_grows_at_once_and_shrinks_only_after_some_seconds_that_do_not_need_it() {
     let good = std::iter::repeat_n((0.8, 1.5), 20);
     let bad = std::iter::once((3.2, 6.0));

@@ -106,6 +106,33 @@ fn two_with_ways_apart_may_fly_at_once_and_two_whose_ways_meet_in_turn() {
 }
 
 #[test]
+fn a_vehicle_that_cuts_its_corners_wide_owns_its_way_so_much_wider_and_its_pad_no_wider() {
+    let plans: BTreeMap<NodeName, Corridor> = [corridor("a", 0.0, 100.0), corridor("b", 12.0, 100.0)].into();
+    let mut vehicles = [vehicle("a", 0.0, Desire::Plan), vehicle("b", 12.0, Desire::Plan)];
+    let may_fly = |vehicles: &[Vehicle]| {
+        let mut site = new();
+        fly(&mut site, vehicles, &plans, &[], 1);
+        let both = ["a", "b"].map(|name| site.may_fly_plan(&node(name), &digest(name)));
+        (both, site.plan_waits(&node("b")).map(str::to_owned))
+    };
+    for usual in [None, Some(0.5), Some(2.000_001)] {
+        vehicles[0].turns_within = usual;
+        assert_eq!(may_fly(&vehicles), ([true, true], None), "{usual:?}");
+    }
+    vehicles[0].turns_within = Some(5.0);
+    let (both, why) = may_fly(&vehicles);
+    assert_eq!(both, [true, false]);
+    let why = why.unwrap();
+    assert!(why.contains("the autopilot of node a turns 5.0 m before"), "{why}");
+    assert!(
+        why.ends_with("set its WP_RADIUS_M to 2 or less (WPNAV_RADIUS, until ArduCopter 4.6: 200)"),
+        "{why}"
+    );
+    (vehicles[0].turns_within, vehicles[1].turns_within) = (None, Some(500.0));
+    assert_eq!(may_fly(&vehicles).0, [true, false], "on its pad it turns nowhere");
+}
+
+#[test]
 fn nobody_flies_a_plan_while_somebody_may_be_anywhere() {
     let plans = [corridor("a", 0.0, 100.0)].into();
     let mut vehicles = [vehicle("a", 0.0, Desire::Plan), vehicle("z", 500.0, Desire::Nothing)];

@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
@@ -133,15 +133,20 @@ impl Kubectl {
         }
     }
 
+    /// Asks again while the API server does not answer in kubectl's own time, as one that has just got our kinds on a busy machine.
     fn checked(&self, command: Command, stdin: Option<&str>) -> anyhow::Result<String> {
-        let (line, output) = self.call(command, stdin)?;
+        let began = Instant::now();
+        let (mut line, mut output) = self.call(&command, stdin)?;
+        while is_late(&output) && began.elapsed() < self.deadline {
+            (line, output) = self.call(&command, stdin)?;
+        }
         let stderr = String::from_utf8_lossy(&output.stderr);
         anyhow::ensure!(output.status.success(), "`{line}` failed: {}", stderr.trim());
         String::from_utf8(output.stdout).with_context(|| format!("`{line}` printed something that is not UTF-8"))
     }
 
     fn failing(&self, command: Command, stdin: Option<&str>) -> anyhow::Result<String> {
-        let (line, output) = self.call(command, stdin)?;
+        let (line, output) = self.call(&command, stdin)?;
         let stdout = String::from_utf8_lossy(&output.stdout);
         anyhow::ensure!(
             !output.status.success(),
@@ -151,10 +156,23 @@ impl Kubectl {
         Ok(String::from_utf8_lossy(&output.stderr).trim().to_owned())
     }
 
-    fn call(&self, command: Command, stdin: Option<&str>) -> anyhow::Result<(String, Output)> {
+    fn call(&self, command: &Command, stdin: Option<&str>) -> anyhow::Result<(String, Output)> {
         let args: Vec<_> = command.get_args().map(OsStr::to_string_lossy).collect();
         let line = format!("kubectl {}", args.join(" "));
-        let output = crate::run::output(command, stdin, self.deadline)?;
+        let output = crate::run::output(again(command), stdin, self.deadline)?;
         Ok((line, output))
     }
+}
+
+fn again(command: &Command) -> Command {
+    let mut again = Command::new(command.get_program());
+    again.args(command.get_args());
+    again.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    again
+}
+
+fn is_late(output: &Output) -> bool {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let late = ["context deadline exceeded", "TLS handshake timeout"];
+    !output.status.success() && late.iter().any(|text| stderr.contains(text))
 }

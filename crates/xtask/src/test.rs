@@ -56,8 +56,8 @@ enum Step {
     Fmt,
     /// Python peers (pymavlink, MAVSDK) in target/peers-venv.
     Peers,
-    /// Kubernetes clients for Python and JavaScript in target/clients-venv and target/clients-node, an object store in
-    /// target/object-store.
+    /// Kubernetes clients for Python and JavaScript and MCP servers in target/clients-venv and target/clients-node, an
+    /// object store in target/object-store.
     Clients,
     /// The page of `skein map` in a real Chromium: the browser (Debian's package) and what drives it in
     /// target/map-node, and, with `--only map`, that test alone.

@@ -99,7 +99,7 @@ const ELSEWHERE: [(&str, &str); 18] = [
     ),
     (
         "docs/how-to/use-an-mcp-server.md",
-        "it takes a server of others; tests/deploy/rights.rs shows what its account may",
+        "it takes servers of others; clients.rs runs its commands and both servers",
     ),
     (
         "docs/how-to/use-gitops.md",

@@ -1,5 +1,5 @@
-//! The Kubernetes clients for Python and JavaScript, pinned in tests/clients, and the object store of
-//! tests/object-store.
+//! The Kubernetes clients for Python and JavaScript and the MCP servers, pinned in tests/clients, and the object store
+//! of tests/object-store.
 
 use testkit::prerequisites::{self, Missing};
 

@@ -67,7 +67,7 @@ const KNOWN: &[Known] = &[
     known("tests", "documented_commands", 1, 100, 25),
     known("tests", "crds", 1, 25, 50),
     known("tests", "control_plane", 1, 20, 45),
-    known("tests", "clients", 1, 15, 50),
+    known("tests", "clients", 1, 20, 60),
     known("tests", "peers", 1, 15, 20),
     known("fleet", "fleet", 1, 18, 180),
     known("agent", "rules_on_real_autopilots", 1, 50, 25),

@@ -304,6 +304,8 @@ impl Work {
                 track = shorter;
             }
         }
+        inside.forget();
+        around.forget();
         Ok(Self {
             frame: *survey.area.frame(),
             track,

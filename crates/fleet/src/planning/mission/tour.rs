@@ -150,7 +150,7 @@ fn nearest(at: Coord<f64>, left: &RTree<Begin>, places: &[usize], sight: Sight<'
         }
         let is_seen = match sight {
             Sight::Through => true,
-            Sight::Near(ways) | Sight::Far(ways) => ways.is_straight(at, here),
+            Sight::Near(ways) | Sight::Far(ways) => ways.is_seen(at, here),
         };
         if !is_seen {
             hidden += 1;

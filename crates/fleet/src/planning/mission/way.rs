@@ -196,7 +196,12 @@ impl Ways {
     }
 
     pub(super) fn is_straight(&self, a: Coord<f64>, b: Coord<f64>) -> bool {
-        self.0.as_ref().is_none_or(|obstacles| obstacles.is_line(a, b))
+        self.0.as_ref().is_none_or(|obstacles| obstacles.is_straight(a, b))
+    }
+
+    /// As [`Self::is_straight`], of places that are asked about again until [`Self::forget`].
+    pub(super) fn is_seen(&self, a: Coord<f64>, b: Coord<f64>) -> bool {
+        self.0.as_ref().is_none_or(|obstacles| obstacles.is_seen(a, b))
     }
 
     /// Frees most of what is known of places, when no more is asked about them for now.
@@ -214,7 +219,7 @@ impl Ways {
     /// Both ends included; `None` when there is none.
     pub fn shortest(&self, from: Coord<f64>, to: Coord<f64>) -> Option<Vec<Coord<f64>>> {
         match &self.0 {
-            Some(obstacles) if !obstacles.is_line(from, to) => {
+            Some(obstacles) if !obstacles.is_seen(from, to) => {
                 let way = obstacles.known.way(from, to, || obstacles.shortest(from, to));
                 way.map(|way| way.to_vec())
             }
@@ -234,8 +239,7 @@ impl Obstacles {
         !self.holes.is_crossed(a, b) && !self.outer.iter().any(|outer| outer.is_crossed(a, b))
     }
 
-    /// As [`Self::is_straight`], of places that are asked about again.
-    fn is_line(&self, a: Coord<f64>, b: Coord<f64>) -> bool {
+    fn is_seen(&self, a: Coord<f64>, b: Coord<f64>) -> bool {
         self.known.is_straight(a, b, || self.is_straight(a, b))
     }
 

@@ -10,7 +10,7 @@ const MAX_HORIZONS: usize = 4096;
 
 const MAX_LINES: usize = 1 << 16;
 
-const MAX_WAYS: usize = 1 << 13;
+const MAX_WAYS: usize = 1 << 12;
 
 /// Equal only in each bit, so that what is known is what would be found again.
 type Place = [u64; 2];

@@ -1,6 +1,7 @@
 //! Benchmark: the cost of planning a survey, over shapes and sizes up to what the CRD allows.
 //!
-//! Prints a table. Run: `cargo bench -p skein-fleet --bench survey`.
+//! Prints a table. Run: `cargo bench -p skein-fleet --bench survey`; with `-- NAME`, only areas whose name has that in it. The last column
+//! is equal for plans that are equal in each bit.
 
 #![allow(
     clippy::print_stdout,
@@ -9,11 +10,12 @@
     reason = "a benchmark prints, and fails by panicking"
 )]
 
-use fleet::planning::mission::{Area, BadSurvey, Flier, Leg, Pattern, Spacing, Survey, Work};
+use fleet::planning::mission::{Area, BadSurvey, Flier, Leg, Pattern, Plan, Spacing, Survey, Work};
 use model::geo::shifted;
 use model::station::Altitude;
 use model::units::{AltitudeAboveHome, Heading, Meters, MetersPerSecond, Wgs84};
 use std::f64::consts::TAU;
+use std::hash::{DefaultHasher, Hasher as _};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
@@ -168,6 +170,20 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     (done, if wall < Duration::from_millis(20) { wall } else { core })
 }
 
+fn bits(work: &Work, plan: &Plan) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let tracks = plan.shares.iter().map(|share| share.path.as_slice());
+    for point in std::iter::once(work.track().points()).chain(tracks).flatten() {
+        hasher.write_u64(point.at.x.to_bits());
+        hasher.write_u64(point.at.y.to_bits());
+    }
+    for share in &plan.shares {
+        hasher.write_usize(share.flier);
+        hasher.write_u128(share.time.as_nanos());
+    }
+    hasher.finish()
+}
+
 fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }
@@ -205,7 +221,7 @@ fn row(name: &str, heading: f64, shape: Shape, count: usize, lines: f64, vehicle
     let points = work.track().points();
     let turns = points.iter().filter(|point| point.leg == Leg::Transit).count();
     println!(
-        "| {name} | {in_all} | {left} | {vehicles} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.0} | {} + {turns} | {:.0} | {:.0} | {:.0} | {:.0} |",
+        "| {name} | {in_all} | {left} | {vehicles} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.0} | {} + {turns} | {:.0} | {:.0} | {:.0} | {:.0} | {:016x} |",
         ms(checked),
         ms(planned),
         ms(shared),
@@ -218,6 +234,7 @@ fn row(name: &str, heading: f64, shape: Shape, count: usize, lines: f64, vehicle
         figures.transit_meters,
         transit,
         longest.as_secs_f64(),
+        bits(&work, &plan),
     );
     all
 }
@@ -227,12 +244,16 @@ fn main() {
     if !std::env::args().any(|arg| arg == "--bench") {
         return;
     }
+    let wanted = std::env::args()
+        .skip(1)
+        .find(|arg| !arg.starts_with('-'))
+        .unwrap_or_default();
     println!(
-        "| area | corners | lines | vehicles | area ms | lines ms | share ms | cut ms | flights ms | figures ms | all ms | points | work m | ways m | ways of shares m | longest s |"
+        "| area | corners | lines | vehicles | area ms | lines ms | share ms | cut ms | flights ms | figures ms | all ms | points | work m | ways m | ways of shares m | longest s | plan |"
     );
-    println!("|{}", " --- |".repeat(16));
+    println!("|{}", " --- |".repeat(17));
     for (lines, vehicles) in [(100.0, 4), (1000.0, 4), (1000.0, 100)] {
-        for (name, heading, shape) in SHAPES {
+        for (name, heading, shape) in SHAPES.iter().filter(|(name, ..)| name.contains(&wanted)) {
             let sizes: &[usize] = if *name == "square" {
                 &[4]
             } else {

@@ -19,6 +19,7 @@
 
 pub mod area;
 mod boundary;
+mod crossings;
 mod cut;
 pub mod fairness;
 pub mod figures;

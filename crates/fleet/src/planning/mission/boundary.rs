@@ -1,6 +1,7 @@
 //! The edge of what must not be crossed, in an R-tree: a query costs as much as there are edges near it.
 
 use super::area::{Area, apart};
+use super::crossings::Crossings;
 use ::geo::{Coord, LineString, Polygon};
 use rstar::{AABB, PointDistance, RTree, RTreeObject, SelectionFunction};
 
@@ -20,6 +21,7 @@ const PROBES_BEFORE_CUT: usize = 2;
 #[derive(Clone, Debug)]
 pub(super) struct Boundary {
     edges: RTree<Edge>,
+    crossings: Crossings,
     is_around: bool,
 }
 
@@ -44,6 +46,16 @@ impl Edge {
             start: line.start,
             end: line.end,
         })
+    }
+
+    /// Whether it lies surely on one side of the line from `a` to `b`, farther than the slack: then it cuts off no piece of the line.
+    fn is_beside(&self, a: Coord<f64>, b: Coord<f64>) -> bool {
+        let way = b - a;
+        let length = dot(way, way);
+        let room = 3.0 * SLACK * length.sqrt();
+        let (start, end) = (cross(way, self.start - a), cross(way, self.end - a));
+        let is_apart = start.min(end) > room || start.max(end) < -room;
+        is_apart && !is_parallel(cross(way, self.end - self.start), length)
     }
 
     /// Where the line through `a` along `way` crosses it, as a share of `way`. Of two edges that meet on the line, it crosses both or none
@@ -122,21 +134,6 @@ impl<T: RTreeObject<Envelope = AABB<[f64; 2]>>> SelectionFunction<T> for Along {
     }
 }
 
-struct East(Coord<f64>);
-
-impl SelectionFunction<Edge> for East {
-    fn should_unpack_parent(&self, bounds: &AABB<[f64; 2]>) -> bool {
-        let (least, most) = (bounds.lower(), bounds.upper());
-        least[1] <= self.0.y && self.0.y <= most[1] && self.0.x <= most[0]
-    }
-
-    fn should_unpack_leaf(&self, edge: &Edge) -> bool {
-        #[cfg(test)]
-        steps::add();
-        self.should_unpack_parent(&edge.envelope())
-    }
-}
-
 impl Boundary {
     /// All outside of `area`, with its holes.
     pub fn of_area(area: &Area) -> Self {
@@ -146,16 +143,18 @@ impl Boundary {
     /// All outside of `polygon`, which is oriented as usual.
     pub fn around(polygon: &Polygon<f64>) -> Self {
         let rings = std::iter::once(polygon.exterior()).chain(polygon.interiors());
-        Self {
-            edges: RTree::bulk_load(rings.flat_map(Edge::of).collect()),
-            is_around: true,
-        }
+        Self::new(rings.flat_map(Edge::of).collect(), true)
     }
 
     pub fn of_holes(area: &Area) -> Self {
+        Self::new(area.polygon().interiors().iter().flat_map(Edge::of).collect(), false)
+    }
+
+    fn new(edges: Vec<Edge>, is_around: bool) -> Self {
         Self {
-            edges: RTree::bulk_load(area.polygon().interiors().iter().flat_map(Edge::of).collect()),
-            is_around: false,
+            edges: RTree::bulk_load(edges.clone()),
+            crossings: Crossings::of(edges),
+            is_around,
         }
     }
 
@@ -170,12 +169,7 @@ impl Boundary {
 
     /// On the edge itself, either.
     pub fn is_forbidden(&self, point: Coord<f64>) -> bool {
-        let east = self.edges.locate_with_selection_function(East(point));
-        let passed = east.filter(|edge| {
-            let (start, end) = (edge.start - point, edge.end - point);
-            (start.y > 0.0) != (end.y > 0.0) && start.x + (end.x - start.x) * (start.y / (start.y - end.y)) > 0.0
-        });
-        (passed.count() % 2 == 0) == self.is_around
+        self.crossings.east_of(point).is_multiple_of(2) == self.is_around
     }
 
     fn is_near(&self, point: Coord<f64>, room: f64) -> bool {
@@ -196,7 +190,7 @@ impl Boundary {
         }
         let mut near = Vec::new();
         let mut probes = PROBES_BEFORE_CUT;
-        for edge in self.along(a, b, 2.0 * SLACK) {
+        for edge in self.along(a, b, 2.0 * SLACK).filter(|edge| !edge.is_beside(a, b)) {
             near.push(*edge);
             // Most lines that cross the boundary do so far from its corners.
             if probes > 0
@@ -215,11 +209,12 @@ impl Boundary {
     /// The forbidden pieces of the line from `a` to `b`, as shares of it, in order. A piece that is only a little inside counts at the ends
     /// of the line and beside another, so that the rest ends at the edge.
     pub fn forbidden(&self, a: Coord<f64>, b: Coord<f64>) -> Vec<(f64, f64)> {
-        let near: Vec<Edge> = self.along(a, b, 2.0 * SLACK).copied().collect();
+        let near = self.along(a, b, 2.0 * SLACK).filter(|edge| !edge.is_beside(a, b));
+        let near: Vec<Edge> = near.copied().collect();
         let mut pieces: Vec<Piece> = self.pieces(a, b, &near).collect();
         let goes_on = |piece: &mut Piece, after: bool| {
             let middle = a + (b - a) * piece.from.midpoint(piece.to);
-            let is_inside = || self.is_forbidden(middle) && !self.is_near(middle, ARITHMETIC_EPSILON_M);
+            let is_inside = || !self.is_near(middle, ARITHMETIC_EPSILON_M) && self.is_forbidden(middle);
             if after && piece.is_forbidden.is_none() && is_inside() {
                 piece.is_forbidden = Some(true);
             }
@@ -312,13 +307,18 @@ pub(super) fn dot(a: Coord<f64>, b: Coord<f64>) -> f64 {
     a.x * b.x + a.y * b.y
 }
 
+/// By the cross product of both ways, and the square of the length of one.
+fn is_parallel(turn: f64, squared: f64) -> bool {
+    turn.abs() <= 1e-12 * squared.max(1e-12)
+}
+
 /// Where the two lines meet, as shares of `a` to `b`. For parallel lines: both ends of the other.
 fn meeting(a: Coord<f64>, b: Coord<f64>, c: Coord<f64>, d: Coord<f64>) -> [Option<f64>; 2] {
     let (way, edge, apart) = (b - a, d - c, c - a);
     let turn = cross(way, edge);
     let inside = |share: f64| (share > 0.0 && share < 1.0).then_some(share);
     let length = dot(way, way);
-    if turn.abs() <= 1e-12 * length.max(1e-12) {
+    if is_parallel(turn, length) {
         let share = |to: Coord<f64>| dot(to, way) / length;
         return if length > 0.0 {
             [inside(share(apart)), inside(share(d - a))]

@@ -127,10 +127,9 @@ impl Work {
             (None, None) => (Vec::new(), Some(0.0)),
         };
         let share = |(flier, from, to)| self.path(flier, &timed, from, to).ok_or(CannotShare::NoWay(flier));
-        Ok(Plan {
-            shares: parts.into_iter().map(share).collect::<Result<_, _>>()?,
-            rest,
-        })
+        let shares: Result<Vec<Share>, CannotShare> = parts.into_iter().map(share).collect();
+        self.around.forget();
+        Ok(Plan { shares: shares?, rest })
     }
 
     fn timing(&self, number: usize, flier: &Flier, brakes: &[bool]) -> Result<Timing<'_>, CannotShare> {

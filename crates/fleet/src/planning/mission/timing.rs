@@ -94,6 +94,17 @@ impl<'a> Timing<'a> {
         *home.get_or_init(|| self.home_of(point.at))
     }
 
+    /// Lower bound, at once: no way is shorter than the straight one.
+    fn least_home(&self, index: usize) -> f64 {
+        let point = self.track.points().get(index);
+        point.map_or(f64::INFINITY, |point| self.least(apart(self.start(), point.at).0))
+    }
+
+    /// For a way of at least so many meters, less than rounding may take off.
+    fn least(&self, meters: f64) -> f64 {
+        meters * (1.0 - 1e-9) / self.speed + self.speed / ACCELERATION_M_S2
+    }
+
     fn home_of(&self, at: Coord<f64>) -> f64 {
         let length = self.ways.length(at);
         length.map_or(f64::INFINITY, |length| {
@@ -121,7 +132,7 @@ impl<'a> Timing<'a> {
         let mut best: Option<(f64, usize)> = None;
         for (point, squared) in points.nearest_neighbor_iter_with_distance_2([start.x, start.y]) {
             // No way is shorter than the straight one.
-            let least = squared.sqrt() * (1.0 - 1e-9) / self.speed + self.speed / ACCELERATION_M_S2;
+            let least = self.least(squared.sqrt());
             if best.is_some_and(|(home, _)| least > home) {
                 break;
             }
@@ -141,7 +152,8 @@ impl<'a> Timing<'a> {
         // `time`, counted from the first point of the track.
         let left = time - there + self.reached(from);
         let since = |index: usize| self.since_first.get(index).copied().unwrap_or(f64::INFINITY);
-        let fits = |index: usize| since(index) + self.home(index) <= left;
+        let fits =
+            |index: usize| since(index) + self.least_home(index) <= left && since(index) + self.home(index) <= left;
         let first = split(from).0 + 1;
         let end = self.since_first.partition_point(|since| *since <= left).max(first);
         let end = if self.is_even { partition(first, end, fits) } else { end };

@@ -37,9 +37,13 @@ pub(super) fn nearest_first(runs: &[Run], sight: Sight<'_>) -> Vec<Run> {
         .flat_map(|(number, run)| begins(run, number))
         .collect();
     let first = corners.filter_map(|(_, run)| both(run)).flat_map(|(a, b)| [a, b]);
-    let tours = first.map(|begin| from(begin, runs, &all, sight));
-    let shortest = tours.min_by(|a, b| between(a).total_cmp(&between(b)));
-    shortest.unwrap_or_else(|| runs.to_vec())
+    let mut shortest: Option<(f64, Vec<Run>)> = None;
+    for begin in first {
+        let least = shortest.as_ref().map_or(f64::INFINITY, |(ways, _)| *ways);
+        let tour = from(begin, runs, &all, sight, least);
+        shortest = tour.filter(|(ways, _)| *ways < least).or(shortest);
+    }
+    shortest.map_or_else(|| runs.to_vec(), |(_, tour)| tour)
 }
 
 /// In the order of their strips, edges of holes where they cost least.
@@ -85,10 +89,12 @@ fn begins(run: &Run, number: usize) -> impl Iterator<Item = Begin> {
     ends.chain(all).map(move |at| Begin::new([at.x, at.y], number))
 }
 
-fn from(begin: Coord<f64>, runs: &[Run], all: &[Begin], sight: Sight<'_>) -> Vec<Run> {
+/// With the straight ways between them, meters; `None` when these become longer than `most`.
+fn from(begin: Coord<f64>, runs: &[Run], all: &[Begin], sight: Sight<'_>, most: f64) -> Option<(f64, Vec<Run>)> {
     let mut left = RTree::bulk_load(all.to_vec());
     let mut at = begin;
-    let mut tour = Vec::with_capacity(runs.len());
+    let mut between = 0.0;
+    let mut tour: Vec<Run> = Vec::with_capacity(runs.len());
     // Ties go to the first of these.
     let mut order: Vec<usize> = (0..runs.len()).collect();
     let mut places = order.clone();
@@ -106,11 +112,17 @@ fn from(begin: Coord<f64>, runs: &[Run], all: &[Begin], sight: Sight<'_>) -> Vec
         let ways = turned(run, Some(at));
         let first = |way: &Run| way.path.first().map_or(f64::INFINITY, |point| apart(at, *point).0);
         if let Some(way) = ways.into_iter().min_by(|a, b| first(a).total_cmp(&first(b))) {
+            if !tour.is_empty() {
+                between += first(&way);
+            }
+            if between > most {
+                return None;
+            }
             at = way.path.last().copied().unwrap_or(at);
             tour.push(way);
         }
     }
-    tour
+    Some((between, tour))
 }
 
 /// Of those in `sight`; of several, that with the least place.
@@ -138,7 +150,7 @@ fn nearest(at: Coord<f64>, left: &RTree<Begin>, places: &[usize], sight: Sight<'
         }
         let is_seen = match sight {
             Sight::Through => true,
-            Sight::Near(ways) | Sight::Far(ways) => ways.is_straight(at, here),
+            Sight::Near(ways) | Sight::Far(ways) => ways.is_seen(at, here),
         };
         if !is_seen {
             hidden += 1;
@@ -193,11 +205,4 @@ fn turned(run: &Run, near: Option<Coord<f64>>) -> Vec<Run> {
         strip: run.strip,
     };
     vec![run.clone(), back]
-}
-
-fn between(tour: &[Run]) -> f64 {
-    let ways = tour
-        .windows(2)
-        .filter_map(|pair| Some(apart(*pair.first()?.path.last()?, *pair.last()?.path.first()?).0));
-    ways.sum()
 }

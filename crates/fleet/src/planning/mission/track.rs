@@ -304,6 +304,8 @@ impl Work {
                 track = shorter;
             }
         }
+        inside.forget();
+        around.forget();
         Ok(Self {
             frame: *survey.area.frame(),
             track,
@@ -324,7 +326,10 @@ impl Work {
 
     /// Also returns the first point of each piece.
     pub(super) fn joined(&self, pieces: Vec<Vec<Point>>) -> Option<(Self, Vec<usize>)> {
-        let (track, begins) = joined(pieces, &[&self.inside, &self.around])?;
+        let joined = joined(pieces, &[&self.inside, &self.around]);
+        self.inside.forget();
+        self.around.forget();
+        let (track, begins) = joined?;
         let work = Self {
             frame: self.frame,
             track,

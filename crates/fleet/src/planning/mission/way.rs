@@ -1,15 +1,17 @@
 //! The shortest way from one place to another that crosses no hole.
 //!
-//! Owns: [`Ways`]; lengths from one place to all others (`from`); what hides places from one another (`horizon`). Must not: know what is
-//! flown where.
+//! Owns: [`Ways`]; lengths from one place to all others (`from`); what hides places from one another (`horizon`); what was found before
+//! (`known`). Must not: know what is flown where.
 //!
 //! A shortest way around polygons turns at corners only, and passes each on the outside. Which corners see one another is found once; which
 //! of them the two ends see, only for corners that may be on the shortest way and are not hidden by nearer edges.
 
 pub(super) mod from;
 pub(super) mod horizon;
+mod known;
 
 use self::horizon::Horizon;
+use self::known::Known;
 use super::area::{Area, apart};
 use super::boundary::{Along, Boundary, SLACK, cross, dot, is_between};
 use ::geo::algorithm::buffer::{Buffer, BufferStyle, LineJoin};
@@ -34,6 +36,7 @@ struct Obstacles {
     passes: OnceLock<Seen>,
     /// Corners seen from each corner.
     sees: OnceLock<Seen>,
+    known: Known,
 }
 
 /// For each corner the others, and their distance in meters.
@@ -172,6 +175,7 @@ impl Ways {
             corners: outward.chain(obstacles.corners.iter().copied()).collect(),
             passes: OnceLock::new(),
             sees: OnceLock::new(),
+            known: Known::default(),
         };
         (Self(Some(Arc::new(inside))), around)
     }
@@ -183,6 +187,7 @@ impl Ways {
             corners: area.polygon().interiors().iter().flat_map(Corner::of).collect(),
             passes: OnceLock::new(),
             sees: OnceLock::new(),
+            known: Known::default(),
         })))
     }
 
@@ -194,15 +199,30 @@ impl Ways {
         self.0.as_ref().is_none_or(|obstacles| obstacles.is_straight(a, b))
     }
 
+    /// As [`Self::is_straight`], of places that are asked about again until [`Self::forget`].
+    pub(super) fn is_seen(&self, a: Coord<f64>, b: Coord<f64>) -> bool {
+        self.0.as_ref().is_none_or(|obstacles| obstacles.is_seen(a, b))
+    }
+
+    /// Frees most of what is known of places, when no more is asked about them for now.
+    pub(super) fn forget(&self) {
+        if let Some(obstacles) = &self.0 {
+            obstacles.known.forget();
+        }
+    }
+
     /// What is hidden from `from`; `None`: nothing.
-    pub(super) fn horizon(&self, from: Coord<f64>) -> Option<Horizon> {
+    pub(super) fn horizon(&self, from: Coord<f64>) -> Option<Arc<Horizon>> {
         self.0.as_ref().map(|obstacles| obstacles.horizon(from))
     }
 
     /// Both ends included; `None` when there is none.
     pub fn shortest(&self, from: Coord<f64>, to: Coord<f64>) -> Option<Vec<Coord<f64>>> {
         match &self.0 {
-            Some(obstacles) if !obstacles.is_straight(from, to) => obstacles.shortest(from, to),
+            Some(obstacles) if !obstacles.is_seen(from, to) => {
+                let way = obstacles.known.way(from, to, || obstacles.shortest(from, to));
+                way.map(|way| way.to_vec())
+            }
             _ => Some(vec![from, to]),
         }
     }
@@ -219,7 +239,15 @@ impl Obstacles {
         !self.holes.is_crossed(a, b) && !self.outer.iter().any(|outer| outer.is_crossed(a, b))
     }
 
-    fn horizon(&self, from: Coord<f64>) -> Horizon {
+    fn is_seen(&self, a: Coord<f64>, b: Coord<f64>) -> bool {
+        self.known.is_straight(a, b, || self.is_straight(a, b))
+    }
+
+    fn horizon(&self, from: Coord<f64>) -> Arc<Horizon> {
+        self.known.horizon(from, || self.look(from))
+    }
+
+    fn look(&self, from: Coord<f64>) -> Horizon {
         Horizon::new(from, self.outer.iter().chain([&*self.holes]))
     }
 
@@ -236,7 +264,7 @@ impl Obstacles {
         let places = places.map(|(number, corner)| GeomWithData::new([corner.at.x, corner.at.y], number));
         let places = RTree::bulk_load(places.collect());
         let horizons: Vec<Horizon> = if is_tight {
-            self.corners.iter().map(|corner| self.horizon(corner.at)).collect()
+            self.corners.iter().map(|corner| self.look(corner.at)).collect()
         } else {
             Vec::new()
         };
@@ -304,7 +332,7 @@ impl Obstacles {
         };
         let may_be = |corner: &Corner| {
             let hides = |horizon: &Horizon| horizon.hides(corner.at);
-            !is_tight || (!horizon.as_ref().is_some_and(hides) && corner.is_passed(from))
+            !is_tight || (!horizon.as_deref().is_some_and(hides) && corner.is_passed(from))
         };
         let corners = corners.filter(|(_, corner)| may_be(corner));
         corners.map(step).collect()
@@ -324,7 +352,7 @@ impl Obstacles {
         let horizon = is_tight.then(|| self.horizon(to));
         let may_end = |corner: &Corner| {
             let hides = |horizon: &Horizon| horizon.hides(corner.at);
-            !is_tight || (!horizon.as_ref().is_some_and(hides) && corner.is_passed(to))
+            !is_tight || (!horizon.as_deref().is_some_and(hides) && corner.is_passed(to))
         };
         let mut before: Vec<Option<Option<usize>>> = vec![None; self.corners.len()];
         while let Some(step) = open.pop() {

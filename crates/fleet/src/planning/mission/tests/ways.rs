@@ -162,6 +162,23 @@ proptest! {
     }
 
     #[test]
+    fn a_place_is_outside_exactly_if_an_even_number_of_all_edges_lies_east_of_it(
+        radii in prop::collection::vec(20.0..300.0_f64, 8..300), places in prop::collection::vec((-310.0..310.0_f64, -310.0..310.0_f64), 50),
+    ) {
+        let area = area(&star((0.0, 0.0), &radii), &[]);
+        let outline = Boundary::of_area(&area);
+        let edges: Vec<Line<f64>> = area.polygon().exterior().lines().collect();
+        let beside = edges.iter().zip(&places).map(|(edge, (x, _))| Coord { x: *x, y: edge.start.y });
+        for place in places.iter().map(|(x, y)| Coord { x: *x, y: *y }).chain(beside) {
+            let east = edges.iter().filter(|edge| {
+                let (start, end) = (edge.start - place, edge.end - place);
+                (start.y > 0.0) != (end.y > 0.0) && start.x + (end.x - start.x) * (start.y / (start.y - end.y)) > 0.0
+            });
+            prop_assert_eq!(outline.is_forbidden(place), east.count() % 2 == 0, "{:?}", place);
+        }
+    }
+
+    #[test]
     fn what_is_hidden_for_certain_lies_behind_a_hole(
         area in fields(), from in ((-300.0..300.0_f64), (-300.0..300.0_f64)),
     ) {

@@ -10,6 +10,7 @@ use ::geo::Coord;
 use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 /// Unseen corners before those are skipped that cannot be seen.
 const UNSEEN_CORNERS_TRIED: usize = 3;
@@ -71,7 +72,7 @@ impl<'a> WaysFrom<'a> {
             is_tight.then(|| Reverse(By(length + apart(corner.at, to).0, number)))
         };
         let mut nearest: BinaryHeap<Reverse<By>> = corners.filter_map(by).collect();
-        let mut horizon: Option<Horizon> = None;
+        let mut horizon: Option<Arc<Horizon>> = None;
         let mut tried = 0;
         while let Some(Reverse(By(length, number))) = nearest.pop() {
             let Some(corner) = obstacles.corners.get(number) else {

@@ -7,7 +7,7 @@
 use crate::planning::mission::boundary::steps;
 use crate::planning::mission::boundary::{Boundary, Edge, SLACK, cross, dot};
 use ::geo::Coord;
-use rstar::{AABB, ParentNode, RTreeNode, RTreeObject};
+use rstar::{AABB, ParentNode, RTreeNode};
 use std::sync::LazyLock;
 
 /// Parts of a quarter of all directions.
@@ -75,6 +75,14 @@ const fn whole(part: f64) -> usize {
     part as usize
 }
 
+/// The least whole number that is not below.
+fn whole_above(part: f64) -> usize {
+    let below = whole(part);
+    #[expect(clippy::cast_precision_loss, reason = "parts are few")]
+    let is_whole = below as f64 >= part;
+    if is_whole { below } else { below + 1 }
+}
+
 impl Horizon {
     /// Edges behind others are not examined.
     pub fn new<'a>(from: Coord<f64>, boundaries: impl Iterator<Item = &'a Boundary>) -> Self {
@@ -91,16 +99,17 @@ impl Horizon {
     /// About the nearest first.
     fn add_all(&mut self, node: &ParentNode<Edge>) {
         let from = [self.from.x, self.from.y];
-        let children = node.children().iter();
-        let mut children: Vec<(f64, &RTreeNode<Edge>)> = children
-            .map(|child| (child.envelope().distance_2(&from), child))
-            .collect();
-        children.sort_unstable_by(|(one, _), (other, _)| one.total_cmp(other));
-        for (squared, child) in children {
+        let mut parents: Vec<(f64, &ParentNode<Edge>)> = Vec::new();
+        for child in node.children() {
             match child {
                 RTreeNode::Leaf(edge) => self.add(edge),
-                RTreeNode::Parent(parent) if self.hides_box(&parent.envelope(), squared) => (),
-                RTreeNode::Parent(parent) => self.add_all(parent),
+                RTreeNode::Parent(parent) => parents.push((parent.envelope().distance_2(&from), parent)),
+            }
+        }
+        parents.sort_unstable_by(|(one, _), (other, _)| one.total_cmp(other));
+        for (squared, parent) in parents {
+            if !self.hides_box(&parent.envelope(), squared) {
+                self.add_all(parent);
             }
         }
     }
@@ -120,15 +129,13 @@ impl Horizon {
         if begin - last > 0.5 * PARTS_AROUND {
             last += PARTS_AROUND;
         }
-        let (first, end) = (
-            whole((begin + PART_EPSILON).ceil()),
-            whole((last - PART_EPSILON).max(0.0)),
-        );
+        let (first, end) = (whole_above(begin + PART_EPSILON), whole((last - PART_EPSILON).max(0.0)));
         if first >= end {
             return;
         }
+        let begins = &*BEGINS;
         let reach = |number: usize| {
-            BEGINS
+            begins
                 .get(number % PARTS)
                 .map_or(f64::INFINITY, |ray| area / cross(*ray, along))
         };
@@ -163,10 +170,7 @@ impl Horizon {
             }
             (first, last) = (first.min(corner), last.max(corner));
         }
-        let (first, last) = (
-            whole((first + PARTS_AROUND).floor()),
-            whole((last + PARTS_AROUND).floor()),
-        );
+        let (first, last) = (whole(first + PARTS_AROUND), whole(last + PARTS_AROUND));
         let is_hidden = |number: usize| {
             let far = self.far.get(number % PARTS).copied().unwrap_or(f64::INFINITY) + HIDING_MARGIN_M;
             squared > far * far

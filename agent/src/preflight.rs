@@ -48,6 +48,17 @@ const OF_PLACE: [Meaning; 6] = [
     Meaning::RallyPoints,
 ];
 
+/// What may lead a return elsewhere than straight home.
+const LEADS: [Meaning; 7] = [
+    Meaning::ReturnType,
+    Meaning::RallyPoints,
+    Meaning::GroundStationLossAction,
+    Meaning::LowBatteryAction,
+    Meaning::CriticalBatteryAction,
+    Meaning::RemoteControlLossAction,
+    Meaning::FenceAction,
+];
+
 /// Whether it says where the vehicle may be. PX4 is told its radius with each place of a plan.
 fn is_of_place(autopilot: Autopilot, meaning: Meaning) -> bool {
     OF_PLACE.contains(&meaning) && !(autopilot == Autopilot::Px4 && meaning == Meaning::WaypointRadius)
@@ -246,11 +257,13 @@ impl Reader {
         Some(Meters(read.value())).filter(|radius| radius.0 >= 0.0 && radius.0.is_finite())
     }
 
-    /// Whether a failsafe or a return may lead elsewhere than straight home; `None`: not known yet. Actions of failsafes count once read.
+    /// Whether a failsafe or a return may lead elsewhere than straight home; `None`: not all that says so has been read.
     pub fn detours(&self, autopilot: Autopilot) -> Option<bool> {
         let known = |meaning| self.known(autopilot, meaning);
-        let leads = [Meaning::ReturnType, Meaning::RallyPoints].map(known);
-        let is_read = !leads.iter().any(|known| matches!(known, Known::Asked));
+        let is_read = !LEADS
+            .map(known)
+            .iter()
+            .any(|known| matches!(known, Known::Asked | Known::Unknown));
         let detours = self.has_rally_points || detours(autopilot, known);
         (is_read || detours).then_some(detours)
     }

@@ -595,6 +595,13 @@ fn a_way_home_that_is_not_the_straight_one_is_told() {
         );
     }
     assert_eq!(Reader::default().detours(Autopilot::Px4), None);
+    let mut reader = read(Autopilot::ArduPilot, &OLD, &[("FS_GCS_ENABLE", 3.0)]);
+    reader.read_again(at(20));
+    assert_ne!(
+        reader.detours(Autopilot::ArduPilot),
+        Some(false),
+        "it is not known any more"
+    );
 }
 
 #[test]

@@ -71,6 +71,8 @@ const DEVIATIONS: f64 = 3.0;
 /// The same for a receiver that does not report its accuracy, meters.
 const MOST_OFF_NOT_KNOWN_M: f64 = 6.0;
 
+/// More than a site needs to be full, meters.
+const WIDEST_CORNERS_M: f64 = 1000.0;
 /// A float32 of 2 m may be reported a little above.
 const RADIUS_ROUNDS_BY_M: f64 = 0.01;
 
@@ -219,7 +221,11 @@ impl Accuracies {
     fn corners(&self, node: &NodeName) -> Meters {
         let turns_within = self.known.get(node).and_then(|known| known.turns_within);
         let by = turns_within.map_or(0.0, |radius| radius.0 - ACCEPTANCE_RADIUS.0);
-        Meters(if by > RADIUS_ROUNDS_BY_M { by } else { 0.0 })
+        Meters(if by > RADIUS_ROUNDS_BY_M {
+            by.min(WIDEST_CORNERS_M)
+        } else {
+            0.0
+        })
     }
 
     /// Why nothing new is granted, as a clause; `None`: known well enough.

@@ -2,7 +2,7 @@
 //! which only the objects say that the order has ended.
 
 use super::{CONCURRENCY, Ground, latched_by};
-use crate::cluster::api::{self, ApiError};
+use crate::cluster::api::{self, ApiError, error_chain};
 use crate::cluster::world::ground_order::InForce;
 use crate::cluster::world::uid;
 use crds::{Drone, labels};
@@ -63,8 +63,12 @@ async fn write(ground: &Ground, drone: &Drone, id: GroundOrderId) -> Result<(), 
     let (params, patch) = (api::merging(), Patch::Merge(patch(drone, id)));
     match api::call("note a released ground order", api.patch(&name, &params, &patch)).await {
         Ok(drone) => ground.cluster.world.learn_drone(drone),
-        // It is gone, or another object has its name now: no agent keeps the number for that.
-        Err(error) if error.is_not_found() || error.is_conflict() => {}
+        // It is gone: no agent keeps the number for it.
+        Err(error) if error.is_not_found() => {}
+        // An object of one namespace keeps no order of others in force: at worst its own vehicle is grounded once more.
+        Err(error) if error.is_refusal() => {
+            tracing::warn!(%namespace, %name, error = error_chain(&error), "cannot note a released ground order");
+        }
         Err(error) => return Err(error),
     }
     Ok(())

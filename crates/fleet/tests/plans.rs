@@ -144,8 +144,10 @@ fn pattern(numbers: &mut Numbers) -> Pattern {
     }
 }
 
+type Rings = Vec<Vec<(f64, f64)>>;
+
 /// Of so many random surveys in which `holes` makes what must not be crossed.
-fn digest_of(count: usize, seed: u64, fleets: &[usize], holes: fn(&mut Numbers) -> Vec<Vec<(f64, f64)>>) -> String {
+fn digest_of(count: usize, seed: u64, fleets: &[usize], holes: fn(&mut Numbers) -> Rings) -> String {
     let mut numbers = Numbers(seed);
     let mut sum = Sum(Sha256::new());
     for number in 0..count {

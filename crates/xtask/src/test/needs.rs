@@ -109,12 +109,13 @@ const TIMED: [(&str, &str, &str, u32); 4] = [
 
 /// Programs that only compute: no process, line or clock of the machine is in them. They run one at a time with the
 /// lowest priority, while others wait.
-const GIVE_WAY: [(&str, &str); 8] = [
+const GIVE_WAY: [(&str, &str); 9] = [
     ("tests", "network"),
     ("workspace", "examples"),
     ("model", "model"),
     ("fleet", "fleet"),
     ("fleet", "invariants"),
+    ("fleet", "plans"),
     ("agent", "fuzzed"),
     ("agent", "interleavings"),
     ("conformance", "replay"),

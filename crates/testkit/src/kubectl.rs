@@ -137,7 +137,7 @@ impl Kubectl {
     fn checked(&self, command: Command, stdin: Option<&str>) -> anyhow::Result<String> {
         let began = Instant::now();
         let (mut line, mut output) = self.call(&command, stdin)?;
-        while is_late(&output) && began.elapsed() < self.deadline {
+        while is_late(&output) && began.elapsed() < self.deadline / 2 {
             (line, output) = self.call(&command, stdin)?;
         }
         let stderr = String::from_utf8_lossy(&output.stderr);

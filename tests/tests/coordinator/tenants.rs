@@ -9,10 +9,9 @@ use skein_tests::cluster_field::Field;
 use skein_tests::hostile::{HOSTILE_MISSIONS, slow_to_plan};
 use std::time::Instant;
 
-fn apply(field: &Field, namespace: &str, name: &str, spec: &Value) {
-    let object = json!({"apiVersion": "skein.dev/v1alpha1", "kind": "Mission",
-                        "metadata": {"name": name, "namespace": namespace}, "spec": spec});
-    field.cluster().kubectl().apply(&object.to_string()).unwrap();
+fn mission(namespace: &str, name: &str, spec: &Value) -> Value {
+    json!({"apiVersion": "skein.dev/v1alpha1", "kind": "Mission",
+           "metadata": {"name": name, "namespace": namespace}, "spec": spec})
 }
 
 fn of<'a>(drones: &'a [Drone], mission: &str) -> Vec<&'a Drone> {
@@ -51,7 +50,8 @@ pub async fn while_one_namespace_is_planned_another_is_suspended_deleted_and_gro
         vehicle.state().waits_at = 3;
     }
     for name in ["suspended", "deleted"] {
-        apply(&field, "north", name, &json!({"route": route(24)}));
+        let object = mission("north", name, &json!({"route": route(24)}));
+        field.cluster().kubectl().apply(&object.to_string()).unwrap();
         let has_one = |drones: &[Drone]| of(drones, name).iter().any(|drone| drone.spec.node_name.is_some());
         field.until_drones("its Drone to have a vehicle", has_one).await;
     }
@@ -60,9 +60,9 @@ pub async fn while_one_namespace_is_planned_another_is_suspended_deleted_and_gro
     let two = |_: &[Drone]| vehicles.iter().filter(|vehicle| vehicle.flies()).count() == 2;
     field.until_drones("two to fly", two).await;
 
-    for number in 0..HOSTILE_MISSIONS {
-        apply(&field, "south", &format!("h{number}"), &slow_to_plan(number));
-    }
+    let hostile = (0..HOSTILE_MISSIONS).map(|number| mission("south", &format!("h{number}"), &slow_to_plan(number)));
+    let hostile = json!({"apiVersion": "v1", "kind": "List", "items": hostile.collect::<Vec<_>>()});
+    field.cluster().kubectl().apply(&hostile.to_string()).unwrap();
     field
         .until("the other to be planned", async || hostile_are_planned(&field))
         .await;

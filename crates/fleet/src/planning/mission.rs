@@ -19,7 +19,6 @@
 
 pub mod area;
 mod boundary;
-mod crossings;
 mod cut;
 pub mod fairness;
 pub mod figures;

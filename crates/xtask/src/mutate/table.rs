@@ -1265,8 +1265,16 @@ pub const MUTATIONS: &[Mutation] = &[
         invariant: 11,
         name: "keeps a vehicle that a program flies in its volume when nobody is there to stop it",
         file: CLAIM,
-        find: "if way.has(last.at, last.margin) && !self.is_lent() {",
-        replace: "if way.has(last.at, last.margin) {",
+        find: "if way.has(last.at, last.margin) && !self.is_lent() && !self.detours {",
+        replace: "if way.has(last.at, last.margin) && !self.detours {",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 18,
+        name: "keeps a silent vehicle on the straight way home though its return may lead elsewhere",
+        file: CLAIM,
+        find: "if way.has(last.at, last.margin) && !self.is_lent() && !self.detours {",
+        replace: "if way.has(last.at, last.margin) && !self.is_lent() {",
         tests: FLEET,
     },
     Mutation {

@@ -1,7 +1,9 @@
 //! The edge of what must not be crossed, in an R-tree: a query costs as much as there are edges near it.
 
+mod crossings;
+
+use self::crossings::Crossings;
 use super::area::{Area, apart};
-use super::crossings::Crossings;
 use ::geo::{Coord, LineString, Polygon};
 use rstar::{AABB, PointDistance, RTree, RTreeObject, SelectionFunction};
 

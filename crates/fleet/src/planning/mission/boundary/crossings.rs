@@ -1,8 +1,8 @@
 //! How many edges lie east of a place, by rows of equal height: in a row, most edges are known to lie east of it, or not to, by their order.
 
-use super::boundary::Edge;
+use super::Edge;
 #[cfg(test)]
-use super::boundary::steps;
+use super::steps;
 use ::geo::Coord;
 
 /// Edges for each row, about.

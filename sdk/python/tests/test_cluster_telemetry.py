@@ -77,10 +77,11 @@ def test_changes_come_together_and_no_more_often_than_the_interval(api: Scripted
     )
     api.streams({"type": "DELETED", "object": drone("two", 9, "u2")}, stays=True)
     api.streams({"type": "MODIFIED", "object": drone("three", 10, "u3")}, stays=True)
-    snapshots = read(api, 3, interval_s=0.4)
+    # Long beside what a busy machine keeps a program waiting.
+    snapshots = read(api, 3, interval_s=1.5)
     assert [drones for _, drones in snapshots] == [["one"], ["two", "three"], ["three"]]
     moments = [moment for moment, _ in snapshots]
-    assert all(later - before >= 0.39 for before, later in pairwise(moments)), moments
+    assert all(later - before >= 1.49 for before, later in pairwise(moments)), moments
     versions = [path.partition("resourceVersion=")[2].partition("&")[0] for _, path, _, _ in api.asked]
     assert versions == ["", "5", "6", "8", "9"], "it lists once"
 

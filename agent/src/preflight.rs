@@ -48,7 +48,7 @@ const OF_PLACE: [Meaning; 6] = [
     Meaning::RallyPoints,
 ];
 
-/// What may lead a return elsewhere than straight home.
+/// Meanings of what may lead a return elsewhere than straight home.
 const LEADS: [Meaning; 7] = [
     Meaning::ReturnType,
     Meaning::RallyPoints,

@@ -52,7 +52,7 @@ impl LeadershipState {
         Moment::at(at.saturating_duration_since(self.began))
     }
 
-    /// It is `time` just now on the API server's clock.
+    /// Takes in that it is `time` just now on the API server's clock.
     pub fn read_shared_time(&self, time: Timestamp) {
         let mut shared = self.shared_time.lock().unwrap_or_else(PoisonError::into_inner);
         *shared = Some((time, Instant::now()));

@@ -146,7 +146,7 @@ fn pattern(numbers: &mut Numbers) -> Pattern {
 
 type Rings = Vec<Vec<(f64, f64)>>;
 
-/// Of so many random surveys in which `holes` makes what must not be crossed.
+/// Digest of `count` random surveys in which `holes` makes what must not be crossed.
 fn digest_of(count: usize, seed: u64, fleets: &[usize], holes: fn(&mut Numbers) -> Rings) -> String {
     let mut numbers = Numbers(seed);
     let mut sum = Sum(Sha256::new());
@@ -164,7 +164,7 @@ fn digest_of(count: usize, seed: u64, fleets: &[usize], holes: fn(&mut Numbers) 
     sum.digits()
 }
 
-fn scattered(numbers: &mut Numbers) -> Vec<Vec<(f64, f64)>> {
+fn scattered(numbers: &mut Numbers) -> Rings {
     let count = numbers.count(0, 16);
     let hole = |number: usize| {
         let center = (
@@ -178,7 +178,7 @@ fn scattered(numbers: &mut Numbers) -> Vec<Vec<(f64, f64)>> {
 }
 
 /// A bar with teeth, turned.
-fn comb(numbers: &mut Numbers) -> Vec<Vec<(f64, f64)>> {
+fn comb(numbers: &mut Numbers) -> Rings {
     let teeth = numbers.count(3, 16);
     let pitch = 560.0 / teeth as f64;
     let tooth = |number: usize| {
@@ -201,7 +201,7 @@ fn comb(numbers: &mut Numbers) -> Vec<Vec<(f64, f64)>> {
     ]
 }
 
-fn spiral(numbers: &mut Numbers) -> Vec<Vec<(f64, f64)>> {
+fn spiral(numbers: &mut Numbers) -> Rings {
     let side = numbers.count(12, 40);
     let (turns, begin) = (numbers.within(1.0, 3.0), numbers.within(0.0, TAU));
     let at = |number: usize, thick: f64| {

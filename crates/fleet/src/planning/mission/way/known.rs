@@ -1,4 +1,4 @@
-//! What was found out about places before: the tours that are tried, the vehicles, and the cuts of the rest ask about the same places.
+//! Memory of what was found out about places: the tours that are tried, the vehicles, and the cuts of the rest ask about the same places.
 
 use super::horizon::Horizon;
 use ::geo::Coord;

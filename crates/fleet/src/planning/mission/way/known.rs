@@ -3,6 +3,7 @@
 use super::horizon::Horizon;
 use ::geo::Coord;
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Then they are forgotten: some 8 MiB.
@@ -39,42 +40,40 @@ impl Known {
     }
 
     pub fn horizon(&self, from: Coord<f64>, find: impl FnOnce() -> Horizon) -> Arc<Horizon> {
-        let known = self.finds().horizons.get(&place(from)).cloned();
-        known.unwrap_or_else(|| {
-            let found = Arc::new(find());
-            let horizons = &mut self.finds().horizons;
-            if horizons.len() >= MAX_HORIZONS {
-                horizons.clear();
-            }
-            horizons.insert(place(from), Arc::clone(&found));
-            found
-        })
+        self.remembered(
+            |finds| &mut finds.horizons,
+            place(from),
+            MAX_HORIZONS,
+            || Arc::new(find()),
+        )
     }
 
     pub fn is_straight(&self, a: Coord<f64>, b: Coord<f64>, find: impl FnOnce() -> bool) -> bool {
-        let places = (place(a), place(b));
-        let known = self.finds().straight.get(&places).copied();
-        known.unwrap_or_else(|| {
-            let found = find();
-            let straight = &mut self.finds().straight;
-            if straight.len() >= MAX_LINES {
-                straight.clear();
-            }
-            straight.insert(places, found);
-            found
-        })
+        self.remembered(|finds| &mut finds.straight, (place(a), place(b)), MAX_LINES, find)
     }
 
     pub fn way(&self, from: Coord<f64>, to: Coord<f64>, find: impl FnOnce() -> Option<Vec<Coord<f64>>>) -> Way {
-        let places = (place(from), place(to));
-        let known = self.finds().ways.get(&places).cloned();
+        let find = || find().map(Arc::from);
+        self.remembered(|finds| &mut finds.ways, (place(from), place(to)), MAX_WAYS, find)
+    }
+
+    /// Nothing is locked while it is searched: that may ask for more.
+    fn remembered<K: Eq + Hash, V: Clone>(
+        &self,
+        of: impl Fn(&mut Finds) -> &mut HashMap<K, V>,
+        place: K,
+        most: usize,
+        find: impl FnOnce() -> V,
+    ) -> V {
+        let known = of(&mut self.finds()).get(&place).cloned();
         known.unwrap_or_else(|| {
-            let found: Way = find().map(Arc::from);
-            let ways = &mut self.finds().ways;
-            if ways.len() >= MAX_WAYS {
-                ways.clear();
+            let found = find();
+            let mut finds = self.finds();
+            let all = of(&mut finds);
+            if all.len() >= most {
+                all.clear();
             }
-            ways.insert(places, found.clone());
+            all.insert(place, found.clone());
             found
         })
     }

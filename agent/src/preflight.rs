@@ -48,17 +48,6 @@ const OF_PLACE: [Meaning; 6] = [
     Meaning::RallyPoints,
 ];
 
-/// Meanings of what may lead a return elsewhere than straight home.
-const LEADS: [Meaning; 7] = [
-    Meaning::ReturnType,
-    Meaning::RallyPoints,
-    Meaning::GroundStationLossAction,
-    Meaning::LowBatteryAction,
-    Meaning::CriticalBatteryAction,
-    Meaning::RemoteControlLossAction,
-    Meaning::FenceAction,
-];
-
 /// Whether it says where the vehicle may be. PX4 is told its radius with each place of a plan.
 fn is_of_place(autopilot: Autopilot, meaning: Meaning) -> bool {
     OF_PLACE.contains(&meaning) && !(autopilot == Autopilot::Px4 && meaning == Meaning::WaypointRadius)
@@ -257,15 +246,12 @@ impl Reader {
         Some(Meters(read.value())).filter(|radius| radius.0 >= 0.0 && radius.0.is_finite())
     }
 
-    /// Whether a failsafe or a return may lead elsewhere than straight home; `None`: not all that says so has been read.
+    /// Whether a failsafe or a return may lead elsewhere than straight home; `None`: not all that says so is known.
     pub fn detours(&self, autopilot: Autopilot) -> Option<bool> {
-        let known = |meaning| self.known(autopilot, meaning);
-        let is_read = !LEADS
-            .map(known)
-            .iter()
-            .any(|known| matches!(known, Known::Asked | Known::Unknown));
-        let detours = self.has_rally_points || detours(autopilot, known);
-        (is_read || detours).then_some(detours)
+        if self.has_rally_points {
+            return Some(true);
+        }
+        detours(autopilot, |meaning| self.known(autopilot, meaning))
     }
 
     pub const fn known_since(&self) -> Moment {

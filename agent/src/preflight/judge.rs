@@ -273,20 +273,28 @@ pub(super) fn judge(autopilot: Autopilot, ours: Ours, known: impl Fn(Meaning) ->
     }
 }
 
-/// Whether a failsafe or a return may lead elsewhere than straight home, or home by another way, as far as they were read.
-pub(super) fn detours(autopilot: Autopilot, known: impl Fn(Meaning) -> Known) -> bool {
-    READ.into_iter().any(|meaning| {
-        let Some(stored) = known(meaning).stored() else {
-            return false;
-        };
-        let detours = match meaning {
-            Meaning::ReturnType | Meaning::RallyPoints => return stored.number != 0.0,
+/// Whether a failsafe or a return may lead elsewhere than straight home; `None`: not all that says so is known.
+pub(super) fn detours(autopilot: Autopilot, known: impl Fn(Meaning) -> Known) -> Option<bool> {
+    let mut is_known = true;
+    for meaning in READ {
+        let leads: &[f64] = match meaning {
             Meaning::GroundStationLossAction => ground_station(autopilot).detours,
             Meaning::LowBatteryAction => low_battery(autopilot).detours,
             _ => unexpected(autopilot, meaning).map_or(&[][..], |action| action.detours),
         };
-        detours.contains(&stored.number)
-    })
+        let is_any = matches!(meaning, Meaning::ReturnType | Meaning::RallyPoints);
+        if !is_any && leads.is_empty() {
+            continue;
+        }
+        match known(meaning) {
+            Known::Stored(stored) if (is_any && stored.number != 0.0) || leads.contains(&stored.number) => {
+                return Some(true);
+            }
+            Known::Stored(_) | Known::NotThere => {}
+            Known::Asked | Known::Unknown => is_known = false,
+        }
+    }
+    is_known.then_some(false)
 }
 
 fn unread(autopilot: Autopilot, all: impl Iterator<Item = (Meaning, bool)>) -> Vec<String> {

@@ -602,6 +602,13 @@ fn a_way_home_that_is_not_the_straight_one_is_told() {
         Some(false),
         "it is not known any more"
     );
+    let mut px4 = read(Autopilot::Px4, &PX4, &[]);
+    px4.read_again(at(20));
+    assert_eq!(
+        px4.detours(Autopilot::Px4),
+        Some(false),
+        "no action of its failsafes leads elsewhere"
+    );
 }
 
 #[test]

@@ -67,7 +67,8 @@ impl Route {
         Ok(Self::of(kept))
     }
 
-    /// The path that an autopilot flies by itself: it may climb while it moves, so each tube has all altitudes of its leg.
+    /// The path that an autopilot flies by itself: on a leg that leads up or down it may be at any altitude of that leg, as PX4 changes its
+    /// altitude at once and ArduCopter along a straight line.
     ///
     /// # Errors
     /// [`BadRoute`].
@@ -231,40 +232,61 @@ struct Leg {
 }
 
 impl Leg {
+    fn is_upright(&self) -> bool {
+        self.from.over_ground(self.to) < POSITION_EPSILON_M
+    }
+
+    /// Over ground, unless it is upright.
     fn share(&self, at: Local) -> f64 {
-        let (e, n, u) = (
-            self.to.east - self.from.east,
-            self.to.north - self.from.north,
-            self.to.up - self.from.up,
-        );
-        let length = e * e + n * n + u * u;
+        let along = |point: Local| {
+            let (e, n) = (self.to.east - self.from.east, self.to.north - self.from.north);
+            match self.is_upright() {
+                true => (point.up - self.from.up) * (self.to.up - self.from.up),
+                false => (point.east - self.from.east) * e + (point.north - self.from.north) * n,
+            }
+        };
+        let length = along(self.to);
         if length == 0.0 {
             return 0.0;
         }
-        let along = (at.east - self.from.east) * e + (at.north - self.from.north) * n + (at.up - self.from.up) * u;
-        (along / length).clamp(0.0, 1.0)
+        (along(at) / length).clamp(0.0, 1.0)
     }
 
+    /// Where the rest of it begins for a vehicle at `at`: at the altitude of its begin, unless it is upright.
     fn nearest(&self, at: Local) -> Local {
-        self.at(self.share(at))
+        let nearest = self.at(self.share(at));
+        match self.is_upright() {
+            true => nearest,
+            false => nearest.at_height(self.from.up),
+        }
     }
 
+    /// No longer than what is flown of it: over ground, unless it is upright.
     fn length(&self) -> f64 {
-        self.from.over_ground(self.to).hypot(self.to.up - self.from.up)
+        match self.is_upright() {
+            true => (self.to.up - self.from.up).abs(),
+            false => self.from.over_ground(self.to),
+        }
     }
 
+    /// Where a part of it ends: at the altitude of its end, unless it is upright.
     fn at(&self, share: f64) -> Local {
         let between = |a: f64, b: f64| a + share * (b - a);
+        let up = match self.is_upright() {
+            true => between(self.from.up, self.to.up),
+            false => self.to.up,
+        };
         Local {
             east: between(self.from.east, self.to.east),
             north: between(self.from.north, self.to.north),
-            up: between(self.from.up, self.to.up),
+            up,
         }
     }
 
     fn has(&self, at: Local, margin: Margin) -> bool {
-        let nearest = self.nearest(at);
-        nearest.over_ground(at) <= margin.horizontal.0 && (nearest.up - at.up).abs() <= margin.vertical.0
+        let (low, high) = (self.from.up.min(self.to.up), self.from.up.max(self.to.up));
+        let beside = self.nearest(at).over_ground(at);
+        beside <= margin.horizontal.0 && low - at.up <= margin.vertical.0 && at.up - high <= margin.vertical.0
     }
 }
 

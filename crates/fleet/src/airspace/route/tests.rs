@@ -56,6 +56,37 @@ fn a_way_that_turns_back_on_itself_is_kept_from_the_first_time_on() {
     assert_eq!(left.places()[..2], [at(30.0, 0.0, 20.0), at(50.0, 0.0, 20.0)]);
 }
 
+/// From 20 up to 60 m, and back above the way there.
+fn slanted() -> Route {
+    Route::along([at(0.0, 0.0, 20.0), at(40.0, 0.0, 60.0), at(0.0, 0.0, 60.0)]).unwrap()
+}
+
+#[test]
+fn a_vehicle_that_climbs_or_sinks_at_once_is_on_its_leg_and_has_not_flown_it() {
+    for up in [20.0, 30.0, 60.0] {
+        assert!(slanted().has(at(10.0, 0.0, up), MARGIN), "{up}");
+        let left = slanted().from(at(10.0, 0.0, up), MARGIN);
+        let whole = [at(10.0, 0.0, 20.0), at(40.0, 0.0, 60.0), at(0.0, 0.0, 60.0)];
+        assert_eq!(left.places(), whole, "{up}");
+        assert_eq!(
+            left.from(at(10.0, 0.0, 20.0), MARGIN),
+            left,
+            "it may be lower than it was seen"
+        );
+    }
+    assert!(!slanted().has(at(10.0, 0.0, 17.9), MARGIN));
+    assert!(!slanted().has(at(10.0, 0.0, 62.1), MARGIN));
+    let down = Route::along([at(0.0, 0.0, 60.0), at(40.0, 0.0, 20.0)]).unwrap();
+    assert!(down.has(at(5.0, 0.0, 21.0), MARGIN));
+    assert_eq!(down.from(at(5.0, 0.0, 21.0), MARGIN).places()[0], at(5.0, 0.0, 60.0));
+}
+
+#[test]
+fn the_begin_of_a_leg_has_all_its_altitudes() {
+    let begin = slanted().first(10.0);
+    assert_eq!(begin.places(), [at(0.0, 0.0, 20.0), at(10.0, 0.0, 60.0)]);
+}
+
 #[test]
 fn one_that_is_on_no_leg_lets_nothing_go() {
     assert_eq!(arch().from(at(50.0, 10.0, 50.0), MARGIN), arch());

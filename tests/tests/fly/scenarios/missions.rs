@@ -131,20 +131,28 @@ pub(super) fn nearest(track: &Track, at: [f64; 2]) -> f64 {
     distances.fold(f64::INFINITY, f64::min)
 }
 
-/// Distance of a point from the way through `places`. On a leg that leads up or down, PX4 may be at any of its altitudes.
-fn off(stack: Stack, point: [f64; 3], places: &[[f64; 3]]) -> f64 {
+/// Distance of a point from the way through `places`, over ground and in altitude.
+fn off(point: [f64; 3], places: &[[f64; 3]]) -> f64 {
     let legs = places.windows(2).map(|leg| {
         let way = [0, 1, 2].map(|axis| leg[1][axis] - leg[0][axis]);
         let from = [0, 1, 2].map(|axis| point[axis] - leg[0][axis]);
-        let is_any = stack == Stack::Px4 && way[0].hypot(way[1]) > 1.0;
-        let axes = if is_any { 0..2 } else { 0..3 };
-        let dot = |a: [f64; 3], b: [f64; 3]| axes.clone().map(|axis| a[axis] * b[axis]).sum::<f64>();
+        let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
         let share = (dot(from, way) / dot(way, way).max(1e-9)).clamp(0.0, 1.0);
-        let mut left = [0, 1, 2].map(|axis| from[axis] - way[axis] * share);
-        if is_any {
-            left[2] = from[2] - from[2].clamp(way[2].min(0.0), way[2].max(0.0));
+        let left = [0, 1, 2].map(|axis| from[axis] - way[axis] * share);
+        dot(left, left).sqrt()
+    });
+    legs.fold(f64::INFINITY, f64::min)
+}
+
+/// Distance of a point from the plan through `places`: on a leg that leads up or down, PX4 may be at any of its altitudes.
+fn off_plan(stack: Stack, point: [f64; 3], places: &[[f64; 3]]) -> f64 {
+    let flat = |[east, north, _]: [f64; 3]| [east, north, 0.0];
+    let legs = places.windows(2).map(|leg| {
+        if stack == Stack::ArduPilot {
+            return off(point, leg);
         }
-        left.into_iter().map(|axis| axis * axis).sum::<f64>().sqrt()
+        let (low, high) = (leg[0][2].min(leg[1][2]), leg[0][2].max(leg[1][2]));
+        off(flat(point), &[flat(leg[0]), flat(leg[1])]).hypot(point[2] - point[2].clamp(low, high))
     });
     legs.fold(f64::INFINITY, f64::min)
 }
@@ -295,7 +303,11 @@ fn mission(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     let on_plan = all
         .iter()
         .filter(|(at, _)| flown.iter().any(|(from, to)| (from..to).contains(&at)));
-    let [median, worst] = spread(on_plan.map(|(_, point)| off(field.stack, *point, &wanted)).collect())?;
+    let [median, worst] = spread(
+        on_plan
+            .map(|(_, point)| off_plan(field.stack, *point, &wanted))
+            .collect(),
+    )?;
     figures.note(format!("off its track: median {median:.1} m, worst {worst:.1} m"));
     ensure!(worst < 3.0, "it was {worst:.1} m off its track");
     let passed = places.iter().map(|p| nearest(&all, [p[0], p[1]]));
@@ -387,7 +399,11 @@ fn file(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     let wanted: Vec<[f64; 3]> = [up].into_iter().chain(IN_FILE).chain([up]).collect();
     let all = track(field, NODE, flies);
     let on_plan = all.iter().filter(|(at, _)| *at < ended);
-    let [median, worst] = spread(on_plan.map(|(_, point)| off(field.stack, *point, &wanted)).collect())?;
+    let [median, worst] = spread(
+        on_plan
+            .map(|(_, point)| off_plan(field.stack, *point, &wanted))
+            .collect(),
+    )?;
     figures.note(format!("off its track: median {median:.1} m, worst {worst:.1} m"));
     ensure!(worst < 3.0, "it was {worst:.1} m off its track");
     Ok(())

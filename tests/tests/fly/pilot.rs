@@ -16,8 +16,12 @@ use mavlink::dialects::ardupilotmega::{
     PARAM_SET_DATA, RC_CHANNELS_OVERRIDE_DATA, SETUP_SIGNING_DATA,
 };
 use mavlink::{MavHeader, MavlinkVersion};
+use skein_tests::wire::now;
 use testkit::autopilots::{Autopilot, Stack};
 use testkit::wait_for;
+
+/// Beginning of the time stamps of signatures, which count 10 µs; Unix microseconds.
+const YEAR_2015: u64 = 1_420_070_400_000_000;
 
 const SYSTEM: u32 = 255;
 const COMPONENT: u8 = 190;
@@ -121,8 +125,13 @@ impl Pilot {
 
     /// Gives the autopilot the key of MAVLink 2 signing. From then on it ignores this ground station, which has none.
     pub fn set_up_signing(&self, secret_key: [u8; 32]) -> anyhow::Result<()> {
+        // PX4 knows no time but this one, and its first frames would be refused as old.
+        let initial_timestamp = match self.stack {
+            Stack::ArduPilot => 0,
+            Stack::Px4 => now().saturating_sub(YEAR_2015) / 10,
+        };
         self.line.send(&MavMessage::SETUP_SIGNING(SETUP_SIGNING_DATA {
-            initial_timestamp: 0,
+            initial_timestamp,
             target_system: self.system,
             target_component: 1,
             secret_key,

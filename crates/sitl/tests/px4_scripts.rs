@@ -132,6 +132,34 @@ fn a_fast_stick_takes_px4_1_18_over_unless_its_parameter_is_negative() {
 }
 
 #[test]
+fn a_joystick_that_is_moved_fast_takes_px4_over_where_its_version_allows() {
+    for (firmware, name, value, mode) in [
+        (Firmware::Px4V118, "MAN_OVERRIDE_SPD", 1.0, POSITION),
+        (Firmware::Px4V118, "MAN_OVERRIDE_SPD", -1.0, HOLD),
+        (Firmware::Px4V116, "COM_RC_OVERRIDE", 1.0, POSITION),
+        (Firmware::Px4V116, "COM_RC_OVERRIDE", 2.0, HOLD),
+    ] {
+        let mut config = VehicleConfig::new(Autopilot::Px4, 1, HOME);
+        config.firmware = firmware;
+        config.parameters = vec![(name.to_owned(), value)];
+        let mut bench = hover(ready_with(config), 10.0);
+        let roll = |bench: &mut Bench, right: i16| {
+            let (system, axes) = (US.system, [0, right, 500, 0]);
+            bench.receive(Request::Sticks { system, axes });
+            bench.pass(0.05);
+        };
+        for slowly in 0..40 {
+            roll(&mut bench, slowly * 10);
+        }
+        assert_eq!(bench.truth().custom_mode, HOLD, "slowly, {name} {value}");
+        for fast in 0..5 {
+            roll(&mut bench, 400 + fast * 120);
+        }
+        assert_eq!(bench.truth().custom_mode, mode, "{name} {value}");
+    }
+}
+
+#[test]
 fn px4_1_18_arms_with_a_remote_id_transmitter_and_acts_without_one_in_flight_as_its_parameter_says() {
     const TRANSMITTER: Address = Address {
         system: 1,

@@ -13,6 +13,8 @@ pub const RETURN: Mode = Mode(6, [4, 5]);
 pub const LAND: Mode = Mode(9, [4, 6]);
 /// The mode of a person who wants the vehicle to stop: BRAKE; for PX4 a return, the only one without sticks.
 pub const PILOTS: Mode = Mode(17, [4, 5]);
+/// The modes of a person's sticks, with a position and without one: POSHOLD, ALT_HOLD; POSCTL, ALTCTL.
+pub const STICKS: [Mode; 2] = [Mode(16, [3, 0]), Mode(2, [2, 0])];
 
 impl Mode {
     /// As in HEARTBEAT.custom_mode.

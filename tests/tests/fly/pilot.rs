@@ -11,16 +11,25 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use mavlink::dialects::ardupilotmega::{
-    ADSB_VEHICLE_DATA, COMMAND_INT_DATA, COMMAND_LONG_DATA, HEARTBEAT_DATA, MavAutopilot, MavCmd, MavFrame, MavMessage,
-    MavModeFlag, MavParamType, MavResult, MavState, MavType, PARAM_REQUEST_READ_DATA, PARAM_SET_DATA,
-    RC_CHANNELS_OVERRIDE_DATA, SETUP_SIGNING_DATA,
+    ADSB_VEHICLE_DATA, COMMAND_INT_DATA, COMMAND_LONG_DATA, HEARTBEAT_DATA, MANUAL_CONTROL_DATA, MavAutopilot, MavCmd,
+    MavFrame, MavMessage, MavModeFlag, MavParamType, MavResult, MavState, MavType, PARAM_REQUEST_READ_DATA,
+    PARAM_SET_DATA, RC_CHANNELS_OVERRIDE_DATA, SETUP_SIGNING_DATA,
 };
 use mavlink::{MavHeader, MavlinkVersion};
+use skein_tests::wire::now;
 use testkit::autopilots::{Autopilot, Stack};
 use testkit::wait_for;
 
+/// Beginning of the time stamps of signatures, which count 10 µs; Unix microseconds.
+const YEAR_2015: u64 = 1_420_070_400_000_000;
+
 const SYSTEM: u32 = 255;
 const COMPONENT: u8 = 190;
+
+/// 20 Hz. PX4 takes a source of sticks for lost after half a second.
+const EACH: Duration = Duration::from_millis(50);
+/// Thousandths of a stick's way that a hand moves it in that time: from the middle to the end in 0.4 s.
+const HAND: i16 = 125;
 
 /// Parameters of ArduCopter from 4.6, their names before, and whether 0 and 1 have each other's meaning there.
 const UNTIL_4_5: &[(&str, &str, bool)] = &[
@@ -41,6 +50,8 @@ struct Line {
     beats: AtomicBool,
     answers: Mutex<Vec<MavMessage>>,
     sticks: Mutex<Option<[u16; 4]>>,
+    /// Where its roll axis is, and where the hand moves it.
+    joystick: Mutex<Option<[i16; 2]>>,
     traffic: Mutex<Option<ADSB_VEHICLE_DATA>>,
     target: u8,
 }
@@ -73,6 +84,7 @@ impl Pilot {
             beats: AtomicBool::new(false),
             answers: Mutex::default(),
             sticks: Mutex::default(),
+            joystick: Mutex::default(),
             traffic: Mutex::default(),
             target: autopilot.system(),
         });
@@ -98,6 +110,14 @@ impl Pilot {
         *self.line.sticks.lock().unwrap_or_else(PoisonError::into_inner) = channels;
     }
 
+    /// A hand moves the roll axis of a joystick there (from -1000 to 1000); its other axes are in the middle. Once plugged
+    /// in it stays: PX4 acts on one that goes away in the air (NAV_RCL_ACT).
+    pub fn joystick(&self, roll: i16) {
+        let mut joystick = self.line.joystick.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = joystick.map_or(0, |[at, _]| at);
+        *joystick = Some([at, roll]);
+    }
+
     /// Another aircraft, twice a second, as from an ADS-B receiver; `None`: no more.
     pub fn traffic(&self, aircraft: Option<ADSB_VEHICLE_DATA>) {
         *self.line.traffic.lock().unwrap_or_else(PoisonError::into_inner) = aircraft;
@@ -105,8 +125,13 @@ impl Pilot {
 
     /// Gives the autopilot the key of MAVLink 2 signing. From then on it ignores this ground station, which has none.
     pub fn set_up_signing(&self, secret_key: [u8; 32]) -> anyhow::Result<()> {
+        // PX4 knows no time but this one, and its first frames would be refused as old.
+        let initial_timestamp = match self.stack {
+            Stack::ArduPilot => 0,
+            Stack::Px4 => now().saturating_sub(YEAR_2015) / 10,
+        };
         self.line.send(&MavMessage::SETUP_SIGNING(SETUP_SIGNING_DATA {
-            initial_timestamp: 0,
+            initial_timestamp,
             target_system: self.system,
             target_component: 1,
             secret_key,
@@ -326,8 +351,24 @@ impl Line {
                     ..RC_CHANNELS_OVERRIDE_DATA::default()
                 }));
             }
-            std::thread::sleep(Duration::from_millis(100));
+            if let Some(y) = self.roll() {
+                // PX4's throttle goes from 0 to 1000.
+                let _ = self.send(&MavMessage::MANUAL_CONTROL(MANUAL_CONTROL_DATA {
+                    y,
+                    z: 500,
+                    target: self.target,
+                    ..MANUAL_CONTROL_DATA::default()
+                }));
+            }
+            std::thread::sleep(EACH);
         }
+    }
+
+    fn roll(&self) -> Option<i16> {
+        let mut joystick = self.joystick.lock().unwrap_or_else(PoisonError::into_inner);
+        let [at, to] = joystick.as_mut()?;
+        *at += (*to - *at).clamp(-HAND, HAND);
+        Some(*at)
     }
 }
 

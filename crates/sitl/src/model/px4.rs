@@ -25,6 +25,7 @@ mod plan_rules;
 mod plans;
 mod reports;
 mod requests;
+mod sticks;
 mod texts;
 mod watches;
 
@@ -46,6 +47,7 @@ use self::mission::Mission;
 use self::modes::Mode;
 use self::offboard::Offboard;
 use self::own_commands::OwnCommands;
+use self::sticks::Sticks;
 use self::texts::Texts;
 use super::core::Core;
 use super::ftp::FileServer;
@@ -93,6 +95,7 @@ pub(super) struct Px4 {
     plans: Plans,
     mission: Mission,
     offboard: Offboard,
+    sticks: Sticks,
     lifts: Option<(f64, Neu)>,
     fence: Fence,
     /// When the navigator reads the uploaded fence, and the id of the last one it judged.
@@ -147,6 +150,7 @@ impl Px4 {
             plans: Plans::new(&plan_rules::RULES),
             mission: Mission::default(),
             offboard: Offboard::default(),
+            sticks: Sticks::default(),
             lifts: None,
             fence: Fence::default(),
             fence_due_s: None,

@@ -47,6 +47,11 @@ pub enum Request {
     Goto(GotoTarget),
     /// SET_POSITION_TARGET_LOCAL_NED (84).
     Steer(LocalTarget),
+    /// MANUAL_CONTROL (69), in its order: x, y, z, r.
+    Sticks {
+        system: u8,
+        axes: [i16; 4],
+    },
     /// REQUEST_DATA_STREAM (66), the old request for telemetry.
     DataStream {
         to: Address,
@@ -173,6 +178,10 @@ fn request(id: u32, p: Fields<'_>) -> Request {
             stream: p.u8(4),
             rate_hz: p.u16(0),
             start: p.u8(5) != 0,
+        },
+        69 => Request::Sticks {
+            system: p.u8(10),
+            axes: [p.i16(0), p.i16(2), p.i16(4), p.i16(6)],
         },
         75 => Request::Command(Command {
             to: to(30),

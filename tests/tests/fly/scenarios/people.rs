@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use mavlink::dialects::ardupilotmega::MavCmd;
+use mavlink::dialects::ardupilotmega::{MavCmd, MavMessage};
 use serde_json::json;
 use testkit::autopilots::Stack;
 
-use crate::field::{Field, NODES, SWARM};
+use crate::field::{Field, NODES, SWARM, Setup};
 use crate::figures::Figures;
-use crate::modes::{HOLD, LAND, PILOTS};
+use crate::modes::{HOLD, LAND, PILOTS, STICKS};
 use crate::objects::{condition, is};
 use crate::record::{is_armed, is_disarmed};
 use crate::scenario::Scenario;
@@ -21,6 +21,19 @@ pub const ALL: &[Scenario] = &[
         "a pilot takes over and hands back: nothing is sent, not for a changed altitude either, until `skein resume`",
         takeover,
     )
+    .real_time(),
+    // A stick takes no ArduCopter out of GUIDED.
+    Scenario::new(
+        "sticks",
+        "a pilot moves a stick in the air: the autopilot gives it to the sticks, and nothing is sent until `skein resume`",
+        sticks,
+    )
+    .with(|_| Setup {
+        // Joysticks only. A busy machine may be late with one.
+        px4: vec![("COM_RC_IN_MODE", 1.0), ("COM_RC_LOSS_T", 3.0)],
+        ..Setup::default()
+    })
+    .on(&[Stack::Px4])
     .real_time(),
     Scenario::new(
         "pilot-lands",
@@ -56,6 +69,11 @@ fn takeover(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.take_off(START)?;
     let since = now();
     field.vehicle(NODE).pilot.mode(PILOTS.0, PILOTS.1)?;
+    let_go(field, figures, since)?;
+    given_back(field, figures, since)
+}
+
+fn let_go(field: &Field, figures: &mut Figures, since: u64) -> anyhow::Result<()> {
     field.wait("the Drone to be Interrupted", 0, || {
         let drone = field.objects().of(NODE).context("there is none")?;
         ensure!(
@@ -65,7 +83,11 @@ fn takeover(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         );
         Ok(())
     })?;
-    figures.took_at_most("Interrupted after", since, now(), 5.0)?;
+    figures.took_at_most("Interrupted after", since, now(), 5.0)
+}
+
+/// Nothing is sent from `since` to the resume, not for a changed altitude either, to which it then flies.
+fn given_back(field: &Field, figures: &mut Figures, since: u64) -> anyhow::Result<()> {
     let patch = json!({"spec": {"template": {"spec": {"takeoffAltitudeMeters": 25.0}}}}).to_string();
     field
         .kubectl()
@@ -90,6 +112,35 @@ fn takeover(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     ensure!(mode == Some(HOLD.number(field.stack)), "it is in mode {mode:?}");
     ensure!(field.record(NODE).arms()? == 1, "it armed again");
     field.wait_ready(NODE)
+}
+
+fn sticks(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
+    let pilot = &field.vehicle(NODE).pilot;
+    pilot.joystick(0);
+    field.take_off(START)?;
+    field.pass(5, Duration::from_secs(5));
+    let mode = field.record(NODE).mode();
+    ensure!(
+        mode == Some(HOLD.number(field.stack)),
+        "with its sticks in the middle it is in mode {mode:?}"
+    );
+    let moved = now();
+    pilot.joystick(1000);
+    std::thread::sleep(Duration::from_secs(1));
+    pilot.joystick(0);
+    let modes = STICKS.map(|mode| mode.number(field.stack));
+    let by_sticks =
+        |message: &MavMessage| matches!(message, MavMessage::HEARTBEAT(beat) if modes.contains(&beat.custom_mode));
+    let given = field.wait("the autopilot to give it to the sticks", 5, || {
+        let record = field.record(NODE);
+        let given = record.first_reported(moved, by_sticks);
+        given.with_context(|| format!("it is in mode {:?}", record.mode()))
+    })?;
+    figures.took_at_most("given to the sticks after", moved, given, 5.0)?;
+    let_go(field, figures, given)?;
+    given_back(field, figures, moved)?;
+    field.skein(&["ground", SWARM])?;
+    field.wait_down(NODE)
 }
 
 fn pilot_lands(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {

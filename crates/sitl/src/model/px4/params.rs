@@ -25,6 +25,8 @@ const ROWS: &[(&str, ParamKind, f32)] = &[
     ("COM_RCL_EXCEPT", Int32, 0.0),
     ("COM_RC_IN_MODE", Int32, 1.0),
     ("COM_RC_LOSS_T", Real32, 0.5),
+    ("COM_RC_OVERRIDE", Int32, 1.0),
+    ("COM_RC_STICK_OV", Real32, 30.0),
     ("COM_SPOOLUP_TIME", Real32, 1.0),
     ("COM_TAKEOFF_ACT", Int32, 0.0),
     ("EKF2_REQ_GPS_H", Real32, 0.5),
@@ -62,7 +64,12 @@ const ROWS: &[(&str, ParamKind, f32)] = &[
 /// Names and defaults in the program's own descriptions of its parameters.
 const ONLY_IN_118: &[(&str, ParamKind, f32)] = &[("MAN_OVERRIDE_SPD", Real32, 1.0)];
 /// Release notes and sources of PX4 1.18.
-const NOT_IN_118: &[&str] = &["COM_OBC_LOSS_T", "COM_TAKEOFF_ACT"];
+const NOT_IN_118: &[&str] = &[
+    "COM_OBC_LOSS_T",
+    "COM_RC_OVERRIDE",
+    "COM_RC_STICK_OV",
+    "COM_TAKEOFF_ACT",
+];
 /// NAV_ACC_RAD, which no setting for multicopters lowers any more.
 const RADIUS_IN_118_M: f32 = 10.0;
 

@@ -86,6 +86,7 @@ impl Px4 {
             Request::Plan(message) if core.is_for_us(message.to) => self.receive_plan(core, from, message),
             Request::Steer(target) if core.is_for_us(target.to) => self.steer(core, target),
             Request::Goto(target) if core.is_for_us(target.to) => self.steer_globally(core, target),
+            Request::Sticks { system, axes } if *system == core.config.system_id => self.take_sticks(core, *axes),
             Request::Ftp { to, packet } if core.is_for_us(*to) => {
                 if let Some(answer) = self.files.receive(from, packet) {
                     core.send(answer);

@@ -91,7 +91,7 @@ pub struct Report {
     pub return_height: Option<AltitudeAboveHome>,
     /// How far before a place of its plan it turns (ArduCopter: `WP_RADIUS_M`); `None` until read, and of PX4, which each place tells.
     pub waypoint_radius: Option<Meters>,
-    /// Whether its failsafes or its return may lead elsewhere than straight home; `None` until read.
+    /// Whether its failsafes or its return may lead elsewhere than straight home; `None` until read, when they may.
     pub detours: Option<bool>,
     /// Nearest first.
     pub traffic: Vec<Aircraft>,

@@ -148,6 +148,7 @@ impl Field {
                 }),
             }),
             so_far: if flies { SoFar::Flown } else { SoFar::Fresh },
+            detours: Some(false),
             plan: plan.unwrap_or_default(),
             // What was granted before is flown, or let go of.
             route: RouteState {

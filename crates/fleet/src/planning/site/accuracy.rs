@@ -117,8 +117,8 @@ struct Known {
     home_off: Option<f64>,
     /// How far before a place of a plan it turns, as reported last; `None` until then, and of PX4, which each place tells.
     turns_within: Option<Meters>,
-    /// Whether its return may lead elsewhere than straight home, as reported last.
-    detours: bool,
+    /// Whether its failsafes or its return may lead elsewhere than straight home, as reported last; `None` until then.
+    detours: Option<bool>,
 }
 
 impl Known {
@@ -183,7 +183,7 @@ impl Accuracies {
             return;
         }
         known.taken = Some(received);
-        known.detours = report.detours.unwrap_or(known.detours);
+        known.detours = report.detours.or(known.detours);
         let autopilot = report.identity.as_ref().map(|identity| identity.autopilot);
         let turns_within = report.waypoint_radius.or(known.turns_within);
         known.turns_within = turns_within.filter(|_| autopilot != Some(Autopilot::Px4));
@@ -226,6 +226,11 @@ impl Accuracies {
         } else {
             0.0
         })
+    }
+
+    /// Whether its failsafes or its return may lead elsewhere than straight home, as they may until its agent has read them.
+    fn may_detour(&self, node: &NodeName) -> bool {
+        self.known.get(node).and_then(|known| known.detours).unwrap_or(true)
     }
 
     /// Why nothing new is granted, as a clause; `None`: known well enough.
@@ -337,8 +342,7 @@ impl Site {
             Meters(0.0)
         };
         self.claims.cuts_corners(node, by, now);
-        let detours = self.accuracies.known.get(node).is_some_and(|known| known.detours);
-        self.claims.takes_detours(node, detours, now);
+        self.claims.takes_detours(node, self.accuracies.may_detour(node), now);
     }
 
     /// Addition to the sentence of one that waits for `others`: corners of its plan, or of theirs, that need more airspace than usual.

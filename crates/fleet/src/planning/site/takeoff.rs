@@ -106,7 +106,7 @@ impl Site {
 
     fn is_uncrossed(&self, node: &NodeName, digest: &PlanDigest) -> bool {
         let known = self.plans.get(node).is_some_and(|known| known.digest() == digest);
-        known && !self.takeoffs.crossed.contains(node) && self.is_accurate(node)
+        known && !self.takeoffs.crossed.contains(node) && self.is_accurate(node) && self.knows_radius(node)
     }
 
     /// As a clause.
@@ -281,6 +281,7 @@ impl Site {
 
     /// A vehicle that was ordered to fly its plan and has not taken off waits while another comes into its way.
     fn keep_from_crossed_plan(&mut self, node: &NodeName, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
+        self.wait_for_radius(node);
         let granted = self.granted_plans.get(node);
         let way = granted.map(Granted::way);
         let way = way.or_else(|| self.plans.get(node).map(plan_way::Planned::way));
@@ -396,7 +397,10 @@ impl Site {
                 self.waiting.insert(node.clone(), why);
                 return;
             }
-            if self.wait_for_fences(node) || self.wait_for_accuracy(node, "does not take off") {
+            if self.wait_for_fences(node)
+                || self.wait_for_accuracy(node, "does not take off")
+                || self.wait_for_radius(node)
+            {
                 return;
             }
             let others = self.claims.in_the_way(node, &way);

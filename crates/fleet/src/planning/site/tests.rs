@@ -79,7 +79,7 @@ fn vehicle(name: &str, home: f64, desire: Desire) -> Vehicle {
         receives: Vec::new(),
         returns_at: Some(15.0),
         accuracy: Accuracy::of_meters(0.9, 1.78),
-        turns_within: None,
+        turns_within: Some(2.0),
         detours: Some(false),
         datum: 0.0,
     }

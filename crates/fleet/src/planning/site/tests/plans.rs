@@ -115,7 +115,7 @@ fn a_vehicle_that_cuts_its_corners_wide_owns_its_way_so_much_wider_and_its_pad_n
         let both = ["a", "b"].map(|name| site.may_fly_plan(&node(name), &digest(name)));
         (both, site.plan_waits(&node("b")).map(str::to_owned))
     };
-    for usual in [None, Some(0.5), Some(2.000_001)] {
+    for usual in [Some(2.0), Some(0.5), Some(2.000_001)] {
         vehicles[0].turns_within = usual;
         assert_eq!(may_fly(&vehicles), ([true, true], None), "{usual:?}");
     }
@@ -128,8 +128,27 @@ fn a_vehicle_that_cuts_its_corners_wide_owns_its_way_so_much_wider_and_its_pad_n
         why.ends_with("set its WP_RADIUS_M to 2 or less (WPNAV_RADIUS, until ArduCopter 4.6: 200)"),
         "{why}"
     );
-    (vehicles[0].turns_within, vehicles[1].turns_within) = (None, Some(500.0));
+    (vehicles[0].turns_within, vehicles[1].turns_within) = (Some(2.0), Some(500.0));
     assert_eq!(may_fly(&vehicles).0, [true, false], "on its pad it turns nowhere");
+}
+
+#[test]
+fn a_vehicle_does_not_begin_its_plan_before_it_is_known_how_wide_it_turns_and_says_so() {
+    let plans: BTreeMap<NodeName, Corridor> = [corridor("a", 0.0, 100.0), corridor("b", 12.0, 100.0)].into();
+    let mut vehicles = [vehicle("a", 0.0, Desire::Plan), vehicle("b", 12.0, Desire::Plan)];
+    vehicles[0].turns_within = None;
+    let mut site = new();
+    let may_fly = |site: &Site| ["a", "b"].map(|name| site.may_fly_plan(&node(name), &digest(name)));
+    fly(&mut site, &vehicles, &plans, &[], 1);
+    assert_eq!(may_fly(&site), [false, true], "it keeps no other");
+    let why = site.plan_waits(&node("a")).unwrap();
+    assert!(
+        why.starts_with("does not take off: how far its autopilot turns"),
+        "{why}"
+    );
+    vehicles[0].turns_within = Some(2.0);
+    fly(&mut site, &vehicles, &plans, &[], 2);
+    assert_eq!(may_fly(&site), [true, true]);
 }
 
 #[test]

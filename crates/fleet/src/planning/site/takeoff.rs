@@ -356,14 +356,16 @@ impl Site {
             }
             return;
         };
-        // The grant fixes the reference altitude: where home or the vehicle has moved since, all are asked again.
+        // The grant fixes the reference altitude and the corners: where home or the vehicle has moved since, or it turns wider, all are
+        // asked again.
+        let corners = self.claims.corners(node);
         let granted = self
             .granted_plans
             .get(node)
-            .filter(|granted| granted.is_of(&planned, at));
+            .filter(|granted| granted.is_of(&planned, at, corners));
         let (mut granted, is_same) = match granted {
             Some(granted) => (granted.clone(), true),
-            None => (Granted::on_the_ground(&planned, at), false),
+            None => (Granted::on_the_ground(&planned, at, corners), false),
         };
         let way = granted.way().clone();
         if self.takeoffs.plans.get(node) == Some(planned.digest()) {
@@ -418,6 +420,7 @@ impl Site {
         }
         self.claims.claim_takeoff(node, Some(way), now);
         granted.go_on();
+        granted.turns_within(corners);
         self.granted_plans.insert(node.clone(), granted);
         self.takeoffs.until.insert(node.clone(), now.plus(MAY_BE_UNDER_WAY));
     }

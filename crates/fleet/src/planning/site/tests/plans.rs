@@ -640,6 +640,36 @@ fn a_vehicle_on_its_plan_stops_when_its_home_moves_and_the_rest_is_not_clear() {
 }
 
 #[test]
+fn a_vehicle_on_its_plan_stops_when_it_turns_wider_and_the_rest_is_not_clear_so_wide() {
+    let plans: BTreeMap<NodeName, Corridor> = [corridor("a", 0.0, 200.0)].into();
+    for (beside, flies) in [(60.0, true), (12.0, false)] {
+        let mut vehicles = [vehicle("a", 0.0, Desire::Plan), vehicle("b", 60.0, Desire::Nothing)];
+        let mut site = new();
+        fly(&mut site, &vehicles, &plans, &[], 1);
+        (vehicles[0].up, vehicles[0].at, vehicles[0].activity) = (20.0, (0.0, 50.0), Activity::Moving);
+        (vehicles[1].at, vehicles[1].up, vehicles[1].activity) = ((beside, 150.0), 20.0, Activity::Holding);
+        fly(&mut site, &vehicles, &plans, &["a"], 10);
+        fly(&mut site, &vehicles, &plans, &["a"], 11);
+        assert!(flies_plan(&site, &vehicles[0]));
+        vehicles[0].turns_within = Some(5.0);
+        fly(&mut site, &vehicles, &plans, &["a"], 12);
+        assert_eq!(flies_plan(&site, &vehicles[0]), flies, "{beside} m");
+        let why = site.plan_waits(&node("a")).unwrap_or_default();
+        assert_eq!(why.contains("turns 5.0 m before"), !flies, "{why}");
+        if flies {
+            vehicles[0].turns_within = Some(2.0);
+            fly(&mut site, &vehicles, &plans, &["a"], 13);
+            vehicles[1].at = (12.0, 150.0);
+            fly(&mut site, &vehicles, &plans, &["a"], 40);
+            assert!(flies_plan(&site, &vehicles[0]));
+            vehicles[0].turns_within = Some(5.0);
+            fly(&mut site, &vehicles, &plans, &["a"], 41);
+            assert!(!flies_plan(&site, &vehicles[0]), "it had let go of that");
+        }
+    }
+}
+
+#[test]
 fn a_holding_vehicle_is_named_another_plan_only_once_all_of_it_is_clear_from_there() {
     let (mut site, _, mut vehicles) = given_back_by_a_pilot((0.0, 60.0));
     // Another leader has made another plan of its part: 30 m higher, where another holds.

@@ -691,7 +691,8 @@ impl Pilot {
     }
 
     /// Parameters are read for a Drone that asks for it, on the ground, where there is time. In the air only those are read that an
-    /// agent which was restarted knows nothing of. Without such a Drone it is those alone that say where the vehicle may be.
+    /// agent which was restarted knows nothing of. Without such a Drone it is those alone that say where the vehicle may be, also by its
+    /// failsafes.
     fn next_parameter(&mut self, now: Moment, jitter: f64) -> Option<Outgoing> {
         let wanted = self.preflight_policy() != Preflight::Ignore;
         self.link_up?;

@@ -10,7 +10,7 @@
 mod judge;
 
 pub use self::judge::Ours;
-use self::judge::{Known, READ, Stored, detours, judge, rally_points};
+use self::judge::{Known, READ, Stored, detours, is_of_detours, judge, rally_points};
 use fleet::airspace::HIGHEST_RETURN_M;
 use fleet::flight::preflight::Findings;
 use link::dialect::{
@@ -38,7 +38,7 @@ const MISSING_AFTER: u32 = 8;
 const READ_AGAIN_AFTER: Duration = Duration::from_secs(300);
 /// On the ground what was read longer ago is not known any more: it was asked for again, and nothing came.
 const STALE_AFTER: Duration = Duration::from_secs(360);
-/// Read also where no Drone wants them known: they say where the vehicle may be.
+/// They say where the vehicle may be, and count until they are read again.
 const OF_PLACE: [Meaning; 6] = [
     Meaning::ReturnAltitude,
     Meaning::ReturnAltitudeType,
@@ -130,9 +130,10 @@ impl Reader {
         self.ask(to, |_| true, again, now, jitter)
     }
 
-    /// The request for what says where the vehicle may be alone, whatever its Drone wants known.
+    /// The request for what says where the vehicle may be, or be led by its failsafes, alone, whatever its Drone wants known.
     pub fn next_of_place(&mut self, to: &Identity, again: bool, now: Moment, jitter: f64) -> Option<MavMessage> {
-        self.ask(to, |meaning| is_of_place(to.autopilot, meaning), again, now, jitter)
+        let is_wanted = |meaning| is_of_place(to.autopilot, meaning) || is_of_detours(to.autopilot, meaning);
+        self.ask(to, is_wanted, again, now, jitter)
     }
 
     fn ask(

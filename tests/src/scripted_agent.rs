@@ -365,6 +365,8 @@ impl State {
             rules: Some((&self.rules_state()).into()),
             plan: Some((&self.plan_state()).into()),
             route: Some((&self.route).into()),
+            waypoint_radius_m: Some(2.0),
+            detours: Some(false),
             remote_id: self.remote_id_state().as_ref().map(Into::into),
             ..v1::Report::default()
         }

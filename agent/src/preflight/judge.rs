@@ -273,21 +273,37 @@ pub(super) fn judge(autopilot: Autopilot, ours: Ours, known: impl Fn(Meaning) ->
     }
 }
 
+/// The values by which an action of a failsafe leads elsewhere than straight home.
+const fn detours_of(autopilot: Autopilot, meaning: Meaning) -> &'static [f64] {
+    match meaning {
+        Meaning::GroundStationLossAction => ground_station(autopilot).detours,
+        Meaning::LowBatteryAction => low_battery(autopilot).detours,
+        _ => match unexpected(autopilot, meaning) {
+            Some(action) => action.detours,
+            None => &[],
+        },
+    }
+}
+
+/// Whether any other value than 0 leads a return elsewhere than straight home.
+const fn is_of_return(meaning: Meaning) -> bool {
+    matches!(meaning, Meaning::ReturnType | Meaning::RallyPoints)
+}
+
+/// Whether it says if a failsafe or a return may lead elsewhere than straight home.
+pub(super) const fn is_of_detours(autopilot: Autopilot, meaning: Meaning) -> bool {
+    is_of_return(meaning) || !detours_of(autopilot, meaning).is_empty()
+}
+
 /// Whether a failsafe or a return may lead elsewhere than straight home; `None`: not all that says so is known.
 pub(super) fn detours(autopilot: Autopilot, known: impl Fn(Meaning) -> Known) -> Option<bool> {
     let mut is_known = true;
-    for meaning in READ {
-        let leads: &[f64] = match meaning {
-            Meaning::GroundStationLossAction => ground_station(autopilot).detours,
-            Meaning::LowBatteryAction => low_battery(autopilot).detours,
-            _ => unexpected(autopilot, meaning).map_or(&[][..], |action| action.detours),
-        };
-        let is_any = matches!(meaning, Meaning::ReturnType | Meaning::RallyPoints);
-        if !is_any && leads.is_empty() {
-            continue;
-        }
+    for meaning in READ.into_iter().filter(|meaning| is_of_detours(autopilot, *meaning)) {
+        let leads = detours_of(autopilot, meaning);
         match known(meaning) {
-            Known::Stored(stored) if (is_any && stored.number != 0.0) || leads.contains(&stored.number) => {
+            Known::Stored(stored)
+                if (is_of_return(meaning) && stored.number != 0.0) || leads.contains(&stored.number) =>
+            {
                 return Some(true);
             }
             Known::Stored(_) | Known::NotThere => {}

@@ -3,6 +3,7 @@
 use super::*;
 use crate::discovery::latched_as;
 use model::units::SystemId;
+use std::collections::BTreeSet;
 
 fn at(s: u64) -> Moment {
     Moment::at(Duration::from_secs(s))
@@ -288,6 +289,8 @@ fn without_a_drone_an_autopilot_is_asked_only_for_what_says_where_it_may_be() {
         (
             Autopilot::ArduPilot,
             [
+                "FS_GCS_ENABLE",
+                "BATT_FS_LOW_ACT",
                 "RTL_ALT_M",
                 "RTL_ALT",
                 "RTL_ALT_TYPE",
@@ -296,6 +299,9 @@ fn without_a_drone_an_autopilot_is_asked_only_for_what_says_where_it_may_be() {
                 "WP_RADIUS_M",
                 "WPNAV_RADIUS",
                 "RALLY_TOTAL",
+                "BATT_FS_CRT_ACT",
+                "FS_THR_ENABLE",
+                "FENCE_ACTION",
             ]
             .as_slice(),
         ),
@@ -307,10 +313,17 @@ fn without_a_drone_an_autopilot_is_asked_only_for_what_says_where_it_may_be() {
             reader.next_of_place(&identity(autopilot), again, now, 1.0).map(name_of)
         };
         let ask = |reader: &mut Reader, ms| asks(reader, false, ms);
-        let asked: Vec<String> = (0..9).filter_map(|tenth| ask(&mut reader, tenth * 100)).collect();
-        assert_eq!(asked, names);
-        assert_eq!(ask(&mut reader, 1000).as_deref(), Some(names[0]), "again");
+        let asked: Vec<String> = (0..100).filter_map(|tenth| ask(&mut reader, tenth * 100)).collect();
+        let all: BTreeSet<&str> = asked.iter().map(String::as_str).collect();
+        assert_eq!(all, names.iter().copied().collect::<BTreeSet<&str>>());
+        assert!(asked.iter().filter(|name| *name == names[0]).count() > 1, "again");
+        assert_eq!(reader.detours(autopilot), None, "nothing came");
         for (name, value) in [
+            ("FS_GCS_ENABLE", 5.0),
+            ("BATT_FS_LOW_ACT", 2.0),
+            ("BATT_FS_CRT_ACT", 1.0),
+            ("FS_THR_ENABLE", 1.0),
+            ("FENCE_ACTION", 1.0),
             ("RTL_RETURN_ALT", 60.0),
             ("RTL_ALT_M", 60.0),
             ("RTL_ALT_TYPE", 0.0),
@@ -322,6 +335,7 @@ fn without_a_drone_an_autopilot_is_asked_only_for_what_says_where_it_may_be() {
             reader.receive(autopilot, &param(name, value, REAL32), at(2));
         }
         assert_eq!(reader.return_altitude(autopilot), Some(AltitudeAboveHome(60.0)));
+        assert_eq!(reader.detours(autopilot), Some(false));
         assert_eq!(ask(&mut reader, 2_000_000), None, "in the air");
         assert_eq!(asks(&mut reader, true, 200_000), None);
         reader.read_again(at(200));

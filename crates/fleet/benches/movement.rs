@@ -159,6 +159,7 @@ fn update() {
                 link_alive: true,
                 truth: FlightTruth::Airborne(Airborne::InAir),
                 activity: Activity::Holding,
+                detours: Some(false),
                 position: Some(Position {
                     at,
                     amsl,

@@ -89,9 +89,10 @@ pub struct Report {
     pub home_shift: Option<HomeShift>,
     /// Altitude of a return (ArduCopter: `RTL_ALT`, PX4: `RTL_RETURN_ALT`); `None` until read.
     pub return_height: Option<AltitudeAboveHome>,
-    /// How far before a place of its plan it turns (ArduCopter: `WP_RADIUS_M`); `None` until read, and of PX4, which each place tells.
+    /// How far before a place of its plan it turns (ArduCopter: `WP_RADIUS_M`); `None` until read, when it may be any, and of PX4, which
+    /// each place tells.
     pub waypoint_radius: Option<Meters>,
-    /// Whether its failsafes or its return may lead elsewhere than straight home; `None` until read.
+    /// Whether its failsafes or its return may lead elsewhere than straight home; `None` until read, when they may.
     pub detours: Option<bool>,
     /// Nearest first.
     pub traffic: Vec<Aircraft>,

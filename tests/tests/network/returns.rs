@@ -93,6 +93,7 @@ fn report(
             false => Activity::Idle,
         },
         return_height: returns,
+        detours: Some(false),
         home: Some(Waypoint {
             at: shifted(CENTER, home, 0.0),
             amsl: AltitudeAmsl(HOME.amsl_m),

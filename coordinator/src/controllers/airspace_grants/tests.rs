@@ -148,6 +148,8 @@ impl Field {
                 }),
             }),
             so_far: if flies { SoFar::Flown } else { SoFar::Fresh },
+            waypoint_radius: Some(model::units::Meters(2.0)),
+            detours: Some(false),
             plan: plan.unwrap_or_default(),
             // What was granted before is flown, or let go of.
             route: RouteState {

@@ -201,7 +201,7 @@ pub(super) struct Claim {
     pub(super) landing: Option<Route>,
     /// How much farther it strays at the places of its plan than [`Rules::off_by`].
     corners: Meters,
-    /// Whether its autopilot may return elsewhere than straight home.
+    /// Whether its autopilot may return elsewhere than straight home, as it may until that was read.
     detours: bool,
     /// When it was reported to be on the ground without a place: first, where it was not ours to fly; last, where it stands.
     down: Option<Moment>,
@@ -222,7 +222,7 @@ impl Claim {
             leaving: None,
             landing: None,
             corners: Meters(0.0),
-            detours: false,
+            detours: true,
             down: None,
         }
     }

@@ -27,7 +27,7 @@ pub(crate) fn vehicle(name: &str) -> Owner {
     Owner::Vehicle(node(name))
 }
 
-/// The third leadership, which knows these vehicles and their homes and has heard none.
+/// The third leadership, which knows these vehicles and their homes, to which they return straight, and has heard none.
 pub(crate) fn knowing(vehicles: &[(&str, Local)]) -> Claims {
     let mut claims = Claims::new(Term(3), Rules::default());
     for (name, home) in vehicles {
@@ -37,6 +37,7 @@ pub(crate) fn knowing(vehicles: &[(&str, Local)]) -> Claims {
             last: None,
         };
         claims.expect(node(name), known, second(0.0));
+        claims.takes_detours(&node(name), false, second(0.0));
     }
     claims
 }

@@ -73,6 +73,16 @@ const MOST_OFF_NOT_KNOWN_M: f64 = 6.0;
 
 /// More than a site needs to be full, meters.
 const WIDEST_CORNERS_M: f64 = 1000.0;
+
+/// Largest radius of ArduCopter by its documentation (`WP_RADIUS_M` 0.05 to 10 m, `WPNAV_RADIUS` 5 to 1000 cm), which counts until it was
+/// read. ArduCopter takes larger ones, too.
+const RADIUS_NOT_KNOWN: Meters = Meters(10.0);
+
+/// End of a sentence.
+const RADIUS_UNKNOWN: &str = "how far its autopilot turns before the places of its plan is not known (WP_RADIUS_M, or WPNAV_RADIUS until \
+                              ArduCopter 4.6); its agent reads that within seconds; if it does not, update the agent, or check the link to \
+                              the autopilot";
+
 /// A float32 of 2 m may be reported a little above.
 const RADIUS_ROUNDS_BY_M: f64 = 0.01;
 
@@ -115,10 +125,12 @@ struct Known {
     vertical: Part,
     /// Difference of its home to those around it beyond a field's, meters; `None` where there is no other.
     home_off: Option<f64>,
+    /// As reported last; `None` until then.
+    autopilot: Option<Autopilot>,
     /// How far before a place of a plan it turns, as reported last; `None` until then, and of PX4, which each place tells.
     turns_within: Option<Meters>,
-    /// Whether its return may lead elsewhere than straight home, as reported last.
-    detours: bool,
+    /// Whether its failsafes or its return may lead elsewhere than straight home, as reported last; `None` until then.
+    detours: Option<bool>,
 }
 
 impl Known {
@@ -183,10 +195,11 @@ impl Accuracies {
             return;
         }
         known.taken = Some(received);
-        known.detours = report.detours.unwrap_or(known.detours);
+        known.detours = report.detours.or(known.detours);
         let autopilot = report.identity.as_ref().map(|identity| identity.autopilot);
+        known.autopilot = autopilot.or(known.autopilot);
         let turns_within = report.waypoint_radius.or(known.turns_within);
-        known.turns_within = turns_within.filter(|_| autopilot != Some(Autopilot::Px4));
+        known.turns_within = turns_within.filter(|_| known.autopilot != Some(Autopilot::Px4));
         let window = match report.truth {
             FlightTruth::Disarmed => WINDOW_ON_GROUND,
             FlightTruth::ArmedOnGround | FlightTruth::Airborne(_) | FlightTruth::Unknown(_) => WINDOW_IN_AIR,
@@ -217,15 +230,28 @@ impl Accuracies {
         known.margin(rules)
     }
 
-    /// How much farther than [`ACCEPTANCE_RADIUS`] before the places of a plan it turns.
+    /// How far before the places of a plan it turns; `None`: not known.
+    fn turns_within(&self, node: &NodeName) -> Option<Meters> {
+        let known = self.known.get(node)?;
+        match known.autopilot {
+            Some(Autopilot::Px4) => Some(ACCEPTANCE_RADIUS),
+            Some(Autopilot::ArduPilot) | None => known.turns_within,
+        }
+    }
+
+    /// How much farther than [`ACCEPTANCE_RADIUS`] before the places of a plan it turns, or could.
     fn corners(&self, node: &NodeName) -> Meters {
-        let turns_within = self.known.get(node).and_then(|known| known.turns_within);
-        let by = turns_within.map_or(0.0, |radius| radius.0 - ACCEPTANCE_RADIUS.0);
+        let by = self.turns_within(node).unwrap_or(RADIUS_NOT_KNOWN).0 - ACCEPTANCE_RADIUS.0;
         Meters(if by > RADIUS_ROUNDS_BY_M {
             by.min(WIDEST_CORNERS_M)
         } else {
             0.0
         })
+    }
+
+    /// Whether its failsafes or its return may lead elsewhere than straight home, as they may until its agent has read them.
+    fn may_detour(&self, node: &NodeName) -> bool {
+        self.known.get(node).and_then(|known| known.detours).unwrap_or(true)
     }
 
     /// Why nothing new is granted, as a clause; `None`: known well enough.
@@ -337,8 +363,7 @@ impl Site {
             Meters(0.0)
         };
         self.claims.cuts_corners(node, by, now);
-        let detours = self.accuracies.known.get(node).is_some_and(|known| known.detours);
-        self.claims.takes_detours(node, detours, now);
+        self.claims.takes_detours(node, self.accuracies.may_detour(node), now);
     }
 
     /// Addition to the sentence of one that waits for `others`: corners of its plan, or of theirs, that need more airspace than usual.
@@ -353,6 +378,12 @@ impl Site {
         });
         wide.map_or_else(String::new, |(node, by)| {
             let usual = ACCEPTANCE_RADIUS.0;
+            if !self.knows_radius(node) {
+                return format!(
+                    "; how far the autopilot of node {node} turns before the places of its plan is not known, and counts as {:.1} m",
+                    usual + by
+                );
+            }
             format!(
                 "; the autopilot of node {node} turns {:.1} m before the places of its plan, and needs as much more airspace; set its \
                  WP_RADIUS_M to {usual} or less (WPNAV_RADIUS, until ArduCopter 4.6: {})",
@@ -364,6 +395,19 @@ impl Site {
 
     pub(super) fn is_accurate(&self, node: &NodeName) -> bool {
         self.accuracies.too_bad(node).is_none()
+    }
+
+    /// Whether it is known how far the vehicle turns before the places of its plan.
+    pub(super) fn knows_radius(&self, node: &NodeName) -> bool {
+        self.accuracies.turns_within(node).is_some()
+    }
+
+    /// Has the vehicle wait on the ground until [that](Self::knows_radius) is known. Returns whether it waits.
+    pub(super) fn wait_for_radius(&mut self, node: &NodeName) -> bool {
+        let waits = !self.knows_radius(node);
+        let why = waits.then(|| (node.clone(), format!("does not take off: {RADIUS_UNKNOWN}")));
+        self.waiting.extend(why);
+        waits
     }
 
     /// Has the vehicle wait if its place is not known well enough; `what` begins the sentence. Returns whether it waits.

@@ -1,6 +1,6 @@
 //! The way of a plan that a vehicle flies by itself, and the gate for it in the air (invariant 17).
 //!
-//!   takeoff granted ──► granted ──begun──► flown ──danger, home moved──► stopped
+//!   takeoff granted ──► granted ──begun──► flown ──danger, outgrown──► stopped
 //!                          ▲                 └─pilot, hold, drift──► left      │
 //!                          └── the rest from here is clear of all ◄──┴────────┘
 
@@ -16,6 +16,7 @@ use model::report::{Activity, Report};
 use model::reported_flight::SoFar;
 use model::route_order::Waypoint;
 use model::time::Moment;
+use model::units::Meters;
 use model::vehicle::{Airborne, Autopilot, FlightTruth};
 use std::collections::BTreeMap;
 
@@ -57,6 +58,8 @@ pub(super) struct Granted {
     way: Route,
     /// At the grant, meters above mean sea level.
     home_up: f64,
+    /// How much wider than usual the vehicle turns: least since the grant, as others may own the rest by now.
+    corners: Meters,
     /// The vehicle has to hold, and be granted the rest anew.
     stopped: bool,
 }
@@ -80,11 +83,12 @@ impl Planned {
 }
 
 impl Granted {
-    pub(super) fn on_the_ground(planned: &Planned, at: Local) -> Self {
+    pub(super) fn on_the_ground(planned: &Planned, at: Local, corners: Meters) -> Self {
         Self {
             digest: planned.digest.clone(),
             way: from_ground(&planned.way, at),
             home_up: planned.way.start().up,
+            corners,
             stopped: false,
         }
     }
@@ -102,12 +106,17 @@ impl Granted {
         self.stopped = false;
     }
 
-    /// Whether it was granted for this plan, and home and the vehicle on the ground have hardly moved since.
-    pub(super) fn is_of(&self, planned: &Planned, at: Local) -> bool {
+    /// The vehicle turns no wider than this any more.
+    pub(super) const fn turns_within(&mut self, corners: Meters) {
+        self.corners = corners;
+    }
+
+    /// Whether it was granted for this plan, home and the vehicle on the ground have hardly moved since, and it turns no wider.
+    pub(super) fn is_of(&self, planned: &Planned, at: Local, corners: Meters) -> bool {
         let moved = (self.home_up - planned.way.start().up).abs() > WANDERS.1;
         let (start, now) = (self.way.start(), from_ground(&planned.way, at).start());
         let stays = start.over_ground(at) <= WANDERS.0 && (start.up - now.up).abs() <= WANDERS.1;
-        self.digest == planned.digest && !moved && stays
+        self.digest == planned.digest && !moved && stays && corners <= self.corners
     }
 }
 
@@ -359,15 +368,17 @@ impl Site {
         };
         takes_off(report)
             || (self.is_on_way(node, granted, report)
-                && !self.home_moved(granted, planned)
+                && !self.has_outgrown(node, granted, planned)
                 && self.come_into(node, &granted.way, vehicles, now).is_empty())
     }
 
-    fn home_moved(&self, granted: &Granted, planned: &Planned) -> bool {
-        (granted.home_up - planned.way.start().up).abs() > WANDERS.1
+    /// Whether home has moved since the grant, so that autopilots fly the rest at another altitude; or the vehicle turns wider at its places.
+    fn has_outgrown(&self, node: &NodeName, granted: &Granted, planned: &Planned) -> bool {
+        let moved = (granted.home_up - planned.way.start().up).abs() > WANDERS.1;
+        moved || (planned.next.is_some() && self.claims.corners(node) > granted.corners)
     }
 
-    /// The vehicle flies its plan. Where home has moved, autopilots fly the rest at another altitude: that is granted, or it stops.
+    /// The vehicle flies its plan. What it has [outgrown](Self::has_outgrown) is granted anew, or it stops.
     fn keep_flying(
         &mut self,
         node: &NodeName,
@@ -381,14 +392,18 @@ impl Site {
             // Its agent flies what is written down; any other was never begun.
             _ => self.adopt(node, planned, (report, at), now),
         };
-        if granted.stopped || !self.home_moved(&granted, planned) {
+        if granted.stopped || !self.has_outgrown(node, &granted, planned) {
             if !granted.stopped {
                 self.claims.claim_takeoff(node, None, now);
+                let corners = self.claims.corners(node);
+                if let Some(granted) = self.granted_plans.get_mut(node) {
+                    granted.turns_within(corners);
+                }
             }
             return;
         }
         self.grant_rest(node, planned, at, vehicles, now);
-        if self.home_moved(&self.granted_plans[node], planned) {
+        if self.has_outgrown(node, &self.granted_plans[node], planned) {
             self.stop_plan(node, report);
         }
     }
@@ -474,6 +489,7 @@ impl Site {
             digest: planned.digest.clone(),
             way,
             home_up: planned.way.start().up,
+            corners: self.claims.corners(node),
             stopped: false,
         };
         self.granted_plans.insert(node.clone(), granted);

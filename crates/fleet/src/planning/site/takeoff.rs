@@ -106,7 +106,7 @@ impl Site {
 
     fn is_uncrossed(&self, node: &NodeName, digest: &PlanDigest) -> bool {
         let known = self.plans.get(node).is_some_and(|known| known.digest() == digest);
-        known && !self.takeoffs.crossed.contains(node) && self.is_accurate(node)
+        known && !self.takeoffs.crossed.contains(node) && self.is_accurate(node) && self.knows_radius(node)
     }
 
     /// As a clause.
@@ -281,6 +281,7 @@ impl Site {
 
     /// A vehicle that was ordered to fly its plan and has not taken off waits while another comes into its way.
     fn keep_from_crossed_plan(&mut self, node: &NodeName, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
+        self.wait_for_radius(node);
         let granted = self.granted_plans.get(node);
         let way = granted.map(Granted::way);
         let way = way.or_else(|| self.plans.get(node).map(plan_way::Planned::way));
@@ -355,14 +356,16 @@ impl Site {
             }
             return;
         };
-        // The grant fixes the reference altitude: where home or the vehicle has moved since, all are asked again.
+        // The grant fixes the reference altitude and the corners: where home or the vehicle has moved since, or it turns wider, all are
+        // asked again.
+        let corners = self.claims.corners(node);
         let granted = self
             .granted_plans
             .get(node)
-            .filter(|granted| granted.is_of(&planned, at));
+            .filter(|granted| granted.is_of(&planned, at, corners));
         let (mut granted, is_same) = match granted {
             Some(granted) => (granted.clone(), true),
-            None => (Granted::on_the_ground(&planned, at), false),
+            None => (Granted::on_the_ground(&planned, at, corners), false),
         };
         let way = granted.way().clone();
         if self.takeoffs.plans.get(node) == Some(planned.digest()) {
@@ -396,7 +399,10 @@ impl Site {
                 self.waiting.insert(node.clone(), why);
                 return;
             }
-            if self.wait_for_fences(node) || self.wait_for_accuracy(node, "does not take off") {
+            if self.wait_for_fences(node)
+                || self.wait_for_accuracy(node, "does not take off")
+                || self.wait_for_radius(node)
+            {
                 return;
             }
             let others = self.claims.in_the_way(node, &way);
@@ -414,6 +420,7 @@ impl Site {
         }
         self.claims.claim_takeoff(node, Some(way), now);
         granted.go_on();
+        granted.turns_within(corners);
         self.granted_plans.insert(node.clone(), granted);
         self.takeoffs.until.insert(node.clone(), now.plus(MAY_BE_UNDER_WAY));
     }

@@ -46,6 +46,7 @@ struct Vehicle {
     returns_at: Option<f64>,
     accuracy: Accuracy,
     turns_within: Option<f64>,
+    detours: Option<bool>,
     /// Altitude error of its receiver, at home as in flight.
     datum: f64,
 }
@@ -78,7 +79,8 @@ fn vehicle(name: &str, home: f64, desire: Desire) -> Vehicle {
         receives: Vec::new(),
         returns_at: Some(15.0),
         accuracy: Accuracy::of_meters(0.9, 1.78),
-        turns_within: None,
+        turns_within: Some(2.0),
+        detours: Some(false),
         datum: 0.0,
     }
 }
@@ -120,6 +122,7 @@ impl Vehicle {
             route: self.state.clone(),
             return_height: self.returns_at.map(AltitudeAboveHome),
             waypoint_radius: self.turns_within.map(model::units::Meters),
+            detours: self.detours,
             home: Some(Waypoint {
                 at: shifted(CENTER, self.home, 0.0),
                 amsl: AltitudeAmsl(SEA + self.datum),

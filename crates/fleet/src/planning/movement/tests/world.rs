@@ -223,6 +223,7 @@ impl World {
                 last: None,
             };
             self.claims.expect(flyer.name.clone(), known, moment(self.now));
+            self.claims.takes_detours(&flyer.name, false, moment(self.now));
         }
         let mean = self.trouble.leaders;
         self.next_leader = if mean > 0.0 {

@@ -72,7 +72,11 @@ fn how_far_before_a_place_a_vehicle_turns_counts_until_it_reports_another_or_is_
         accuracies.take(&vehicle, &report, at(second));
         accuracies.corners(&vehicle)
     };
-    assert_eq!(corners(0, Autopilot::ArduPilot, None), Meters(0.0), "an older agent");
+    assert_eq!(
+        corners(0, Autopilot::ArduPilot, None),
+        Meters(8.0),
+        "not known is the most"
+    );
     assert_eq!(corners(1, Autopilot::ArduPilot, Some(5.0)), Meters(3.0));
     assert_eq!(
         corners(2, Autopilot::ArduPilot, None),

@@ -58,6 +58,7 @@ impl Site {
             digest: planned.digest.clone(),
             way,
             home_up: planned.way.start().up,
+            corners: self.claims.corners(node),
             stopped: !keeps_to_it || !others.is_empty(),
         };
         self.granted_plans.insert(node.clone(), granted.clone());

@@ -109,6 +109,7 @@ impl Vehicle {
             },
             route: self.state.clone(),
             return_height: Some(AltitudeAboveHome(15.0)),
+            detours: Some(false),
             home: Some(Waypoint {
                 at: self.home,
                 amsl: AltitudeAmsl(SEA),

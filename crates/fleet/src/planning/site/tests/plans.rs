@@ -115,7 +115,7 @@ fn a_vehicle_that_cuts_its_corners_wide_owns_its_way_so_much_wider_and_its_pad_n
         let both = ["a", "b"].map(|name| site.may_fly_plan(&node(name), &digest(name)));
         (both, site.plan_waits(&node("b")).map(str::to_owned))
     };
-    for usual in [None, Some(0.5), Some(2.000_001)] {
+    for usual in [Some(2.0), Some(0.5), Some(2.000_001)] {
         vehicles[0].turns_within = usual;
         assert_eq!(may_fly(&vehicles), ([true, true], None), "{usual:?}");
     }
@@ -128,8 +128,27 @@ fn a_vehicle_that_cuts_its_corners_wide_owns_its_way_so_much_wider_and_its_pad_n
         why.ends_with("set its WP_RADIUS_M to 2 or less (WPNAV_RADIUS, until ArduCopter 4.6: 200)"),
         "{why}"
     );
-    (vehicles[0].turns_within, vehicles[1].turns_within) = (None, Some(500.0));
+    (vehicles[0].turns_within, vehicles[1].turns_within) = (Some(2.0), Some(500.0));
     assert_eq!(may_fly(&vehicles).0, [true, false], "on its pad it turns nowhere");
+}
+
+#[test]
+fn a_vehicle_does_not_begin_its_plan_before_it_is_known_how_wide_it_turns_and_says_so() {
+    let plans: BTreeMap<NodeName, Corridor> = [corridor("a", 0.0, 100.0), corridor("b", 12.0, 100.0)].into();
+    let mut vehicles = [vehicle("a", 0.0, Desire::Plan), vehicle("b", 12.0, Desire::Plan)];
+    vehicles[0].turns_within = None;
+    let mut site = new();
+    let may_fly = |site: &Site| ["a", "b"].map(|name| site.may_fly_plan(&node(name), &digest(name)));
+    fly(&mut site, &vehicles, &plans, &[], 1);
+    assert_eq!(may_fly(&site), [false, true], "it keeps no other");
+    let why = site.plan_waits(&node("a")).unwrap();
+    assert!(
+        why.starts_with("does not take off: how far its autopilot turns"),
+        "{why}"
+    );
+    vehicles[0].turns_within = Some(2.0);
+    fly(&mut site, &vehicles, &plans, &[], 2);
+    assert_eq!(may_fly(&site), [true, true]);
 }
 
 #[test]
@@ -618,6 +637,36 @@ fn a_vehicle_on_its_plan_stops_when_its_home_moves_and_the_rest_is_not_clear() {
         !flies_plan(&site, &vehicles[0]),
         "its autopilot would fly on 10 m higher"
     );
+}
+
+#[test]
+fn a_vehicle_on_its_plan_stops_when_it_turns_wider_and_the_rest_is_not_clear_so_wide() {
+    let plans: BTreeMap<NodeName, Corridor> = [corridor("a", 0.0, 200.0)].into();
+    for (beside, flies) in [(60.0, true), (12.0, false)] {
+        let mut vehicles = [vehicle("a", 0.0, Desire::Plan), vehicle("b", 60.0, Desire::Nothing)];
+        let mut site = new();
+        fly(&mut site, &vehicles, &plans, &[], 1);
+        (vehicles[0].up, vehicles[0].at, vehicles[0].activity) = (20.0, (0.0, 50.0), Activity::Moving);
+        (vehicles[1].at, vehicles[1].up, vehicles[1].activity) = ((beside, 150.0), 20.0, Activity::Holding);
+        fly(&mut site, &vehicles, &plans, &["a"], 10);
+        fly(&mut site, &vehicles, &plans, &["a"], 11);
+        assert!(flies_plan(&site, &vehicles[0]));
+        vehicles[0].turns_within = Some(5.0);
+        fly(&mut site, &vehicles, &plans, &["a"], 12);
+        assert_eq!(flies_plan(&site, &vehicles[0]), flies, "{beside} m");
+        let why = site.plan_waits(&node("a")).unwrap_or_default();
+        assert_eq!(why.contains("turns 5.0 m before"), !flies, "{why}");
+        if flies {
+            vehicles[0].turns_within = Some(2.0);
+            fly(&mut site, &vehicles, &plans, &["a"], 13);
+            vehicles[1].at = (12.0, 150.0);
+            fly(&mut site, &vehicles, &plans, &["a"], 40);
+            assert!(flies_plan(&site, &vehicles[0]));
+            vehicles[0].turns_within = Some(5.0);
+            fly(&mut site, &vehicles, &plans, &["a"], 41);
+            assert!(!flies_plan(&site, &vehicles[0]), "it had let go of that");
+        }
+    }
 }
 
 #[test]

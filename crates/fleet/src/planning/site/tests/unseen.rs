@@ -151,3 +151,32 @@ fn one_whose_agent_starts_anew_far_from_its_claim_owns_where_it_is_before_it_kno
     }
     assert_eq!(site.route(&node("a")), None, "it holds there");
 }
+
+#[test]
+fn one_that_falls_silent_may_be_off_its_way_home_until_its_failsafes_were_read() {
+    for (first, then, free) in [
+        (Some(false), None, true),
+        (Some(true), None, false),
+        (None, None, false),
+        (None, Some(false), true),
+    ] {
+        let mut site = new();
+        let mut vehicles = [
+            vehicle("b", 0.0, Desire::At(station(0.0, 80.0, 20.0))),
+            vehicle("a", 200.0, Desire::Nothing),
+        ];
+        vehicles[0].detours = first;
+        let (ended, _) = run(&mut site, &mut vehicles, 0);
+        vehicles[0].detours = then;
+        update(&mut site, &vehicles, ended + 1);
+        vehicles[0].heard = false;
+        for second in ended + 2..ended + 20 {
+            update(&mut site, &vehicles, second);
+        }
+        vehicles[1].desire = Desire::At(station(150.0, 80.0, 20.0));
+        for second in ended + 20..ended + 23 {
+            update(&mut site, &vehicles, second);
+        }
+        assert_eq!(site.route(&node("a")).is_some(), free, "{first:?}, then {then:?}");
+    }
+}

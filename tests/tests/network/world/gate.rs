@@ -20,7 +20,7 @@ const HOMES: f64 = 25.0;
 /// Edges of the work, from and to, east and north, meters.
 const WORK: ([f64; 2], [f64; 2]) = ([-20.0, 95.0], [25.0, 95.0]);
 /// Altitude of the lowest layer, meters: above what a parked vehicle owns.
-const UP: std::ops::Range<f64> = 19.0..30.0;
+pub(super) const UP: std::ops::Range<f64> = 19.0..30.0;
 const SPEED: f64 = 6.0;
 const DISORDER: std::ops::Range<f64> = 150.0..300.0;
 /// Share of the faults of other worlds, as vehicles are to fly meanwhile.
@@ -133,6 +133,17 @@ fn work(rng: &mut StdRng, up: f64, least: usize) -> Value {
     ];
     json!({"survey": {"area": {"polygon": polygon}, "lineSpacingMeters": rng.random_range(8.0..16.0), "altitudeMeters": up,
         "speedMetersPerSecond": SPEED}})
+}
+
+/// The spec of a Mission for so many vehicles, with this number of places at least, in layers `step` meters apart.
+pub(super) fn mission(rng: &mut StdRng, up: f64, (least, parallelism): (usize, usize), step: f64) -> Value {
+    let mut spec = work(rng, up, least);
+    spec["parallelism"] = json!(parallelism);
+    spec["altitudeStepMeters"] = json!(step);
+    spec["nodeSelector"] = json!({"kind": "mission"});
+    spec["backoffLimit"] = json!(100);
+    spec["failsafe"] = failsafe(rng);
+    spec
 }
 
 fn failsafe(rng: &mut StdRng) -> Value {
@@ -262,6 +273,7 @@ impl Run<'_> {
             self.pass_in_the_air(DRAW)?;
         }
         self.hold_to_holes()?;
+        self.ground_for_hours()?;
         self.wind_down();
         self.await_all()
     }
@@ -301,7 +313,7 @@ impl Run<'_> {
         list["items"].as_array().cloned().unwrap_or_default()
     }
 
-    fn missions(&self) -> Vec<Value> {
+    pub(super) fn missions(&self) -> Vec<Value> {
         self.list(MISSIONS)
     }
 
@@ -356,20 +368,20 @@ impl Run<'_> {
         }
     }
 
-    fn ask_for_mission(&mut self, name: &str, up: f64, (least, parallelism): (usize, usize), step: f64) {
-        let mut spec = work(&mut self.rng, up, least);
-        spec["parallelism"] = json!(parallelism);
-        spec["altitudeStepMeters"] = json!(step);
-        spec["nodeSelector"] = json!({"kind": "mission"});
-        spec["backoffLimit"] = json!(100);
-        spec["failsafe"] = failsafe(&mut self.rng);
+    fn ask_for_mission(&mut self, name: &str, up: f64, size: (usize, usize), step: f64) {
+        let spec = mission(&mut self.rng, up, size, step);
+        self.begin_mission(name, &spec);
+        let (_, parallelism) = size;
+        self.tell(&format!(
+            "Mission {name}, {up:.1} m up, for {parallelism}, {step} m apart"
+        ));
+    }
+
+    pub(super) fn begin_mission(&mut self, name: &str, spec: &Value) {
         let object =
             json!({"apiVersion": "skein.dev/v1alpha1", "kind": "Mission", "metadata": {"name": name}, "spec": spec});
         self.ask(Method::POST, MISSIONS, &object);
         self.gate().missions.push(name.to_owned());
-        self.tell(&format!(
-            "Mission {name}, {up:.1} m up, for {parallelism}, {step} m apart"
-        ));
     }
 
     fn disturb(&mut self, end: Duration) {
@@ -685,7 +697,7 @@ impl Run<'_> {
     }
 
     /// For a vehicle that stays where it is in the air, its Drone says why, unless that is its station.
-    fn nothing_hovers_without_a_reason(&mut self) -> Result<(), String> {
+    pub(super) fn nothing_hovers_without_a_reason(&mut self) -> Result<(), String> {
         let now = self.sim.elapsed();
         let drones = self.drones();
         for number in 0..self.nodes.len() {

@@ -98,7 +98,7 @@ impl Run<'_> {
                 self.kill_the_leader_for(away);
             }
             self.pass_on_the_ground(LOOKED_AFTER)?;
-            if now > begun + COME_DOWN && self.up() > 0 {
+            if now > begun + COME_DOWN {
                 self.nothing_hovers_without_a_reason()?;
             }
             hours.made += self.made_lately();

@@ -31,6 +31,8 @@ const HEARD: Duration = Duration::from_secs(60);
 /// A vehicle hovers that has not moved by more meters for so long.
 const STAYS: f64 = 1.5;
 const HOVERS: Duration = Duration::from_secs(45);
+/// Meters over ground: the widest tolerance of a formation, which a vehicle leaves at one and a half of it, and estimates.
+const HOLDS_WITHIN: f64 = 25.0;
 /// Meters over ground, up and down, that a pilot moves a vehicle; never lower.
 const SIDEWAYS: f64 = 45.0;
 const UPWARD: f64 = 20.0;
@@ -181,6 +183,18 @@ fn is(object: &Value, of: &str) -> bool {
 
 fn says(object: &Value, of: &str) -> String {
     condition(object, of).map_or_else(String::new, |one| format!("{}: {}", one["reason"], one["message"]))
+}
+
+/// Whether it is far from the station that its Drone's status is about.
+fn is_elsewhere(drone: &Value, at: Spot) -> bool {
+    let place = &drone["spec"]["station"];
+    let degrees = place["latitudeDegrees"]
+        .as_f64()
+        .zip(place["longitudeDegrees"].as_f64());
+    let is_current = drone["status"]["observedGeneration"] == drone["metadata"]["generation"];
+    // A program flies about in its airspace.
+    let holds = is_current && drone["spec"]["control"] != "External";
+    holds && degrees.is_some_and(|(lat, lon)| at.over_ground(Spot::at_degrees(lat, lon)) > HOLDS_WITHIN)
 }
 
 impl Run<'_> {
@@ -725,7 +739,8 @@ impl Run<'_> {
             let place = &drone["spec"]["station"];
             let ready = condition(drone, "Ready");
             let reason = ready.and_then(|ready| ready["reason"].as_str()).unwrap_or_default();
-            let on_station = !place.is_null() && ready.is_some_and(|ready| ready["status"] == "True");
+            let is_ready = ready.is_some_and(|ready| ready["status"] == "True");
+            let on_station = !place.is_null() && is_ready && !is_elsewhere(drone, spot);
             let says_why = !matches!(
                 reason,
                 "" | "InTheAir" | "Holding" | "Moving" | "Updating" | "TakingOff"

@@ -64,7 +64,7 @@ fn number(name: &str) -> Option<u64> {
 
 /// One by one, in the standard harness's format: that harness waits by the clock, which does not advance here.
 type Test = (&'static str, fn());
-const TESTS: [Test; 17] = [
+const TESTS: [Test; 18] = [
     (
         "a_landing_leaves_out_those_below_it_only",
         oracle::separation::a_landing_leaves_out_those_below_it_only,
@@ -72,6 +72,10 @@ const TESTS: [Test; 17] = [
     (
         "a_return_explains_its_way_only",
         oracle::separation::own_return::a_return_explains_its_way_only,
+    ),
+    (
+        "one_that_is_sent_into_a_known_return_is_not_excused",
+        oracle::separation::own_return::one_that_is_sent_into_a_known_return_is_not_excused,
     ),
     (
         "a_return_altitude_is_known_under_each_name",

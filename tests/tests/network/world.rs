@@ -185,10 +185,15 @@ impl Run<'_> {
             Theme::Lent => lent::VEHICLES,
         };
         let cluster = Cluster::open(&folder.join("api"), COORDINATORS, split(&mut rng));
+        let hours = if theme == Theme::Wild {
+            wild::hours::HELD
+        } else {
+            Duration::ZERO
+        };
         let mut builder = turmoil::Builder::new();
         builder
             .tick_duration(if small { TICK } else { LARGE_TICK })
-            .simulation_duration(size.map_or(Duration::from_secs(3600), Size::longest))
+            .simulation_duration(size.map_or(Duration::from_secs(3600) + hours, Size::longest))
             .min_message_latency(Duration::from_millis(1))
             .max_message_latency(Duration::from_millis(rng.random_range(5..150)))
             .tcp_capacity(4096)

@@ -3,8 +3,8 @@
 //! 10. No two vehicles in the air, one of which moves along routes, are nearer than 5 m over ground and in altitude at
 //!     once. Excused are a vehicle that its failsafe brings down without a coordinator, and one without a station that
 //!     has come down away from home, unless all move ([`Separation::all_move`]). An autopilot's own return with a fence
-//!     on board is excused only on its way ([`own_return`]). A vehicle that lands where it is may come near only to
-//!     those that were below it when that began.
+//!     on board is excused only on its way, and not for those that our orders send there once it is known
+//!     ([`own_return`]). A vehicle that lands where it is may come near only to those that were below it when that began.
 
 pub mod own_return;
 pub mod persons;
@@ -12,7 +12,7 @@ pub mod persons;
 use crate::node::Node;
 use crate::vehicle::Spot;
 use model::assignment::Order;
-use own_return::OwnReturns;
+use own_return::{OwnReturns, excuses};
 use persons::OfPersons;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -45,6 +45,8 @@ struct Flight {
     at: Spot,
     routed: bool,
     excused: bool,
+    /// A return of its own autopilot is all that excuses it.
+    returns: bool,
     lands: bool,
 }
 
@@ -72,11 +74,13 @@ impl Separation {
         self.diverted.get(number).copied().unwrap_or_default()
     }
 
+    fn is_diverted_or_taken(&self, number: usize) -> bool {
+        self.is_diverted(number) || (self.all_move.as_ref()).is_some_and(|persons| persons.moves(number))
+    }
+
     /// Whether a failsafe, an autopilot or a person has chosen its place, not Skein.
     fn is_moved_by_others(&self, number: usize) -> bool {
-        self.is_diverted(number)
-            || (self.all_move.as_ref()).is_some_and(|persons| persons.moves(number))
-            || (self.own_returns.as_ref()).is_some_and(|returns| returns.explain(number))
+        self.is_diverted_or_taken(number) || (self.own_returns.as_ref()).is_some_and(|returns| returns.explain(number))
     }
 
     pub fn is_excused(&self, number: usize) -> bool {
@@ -94,8 +98,7 @@ impl Separation {
     /// Whether rule 10 does not apply to their distance.
     fn leaves_out(&self, one: &Flight, other: &Flight) -> bool {
         let persons = self.all_move.as_ref();
-        one.excused
-            || other.excused
+        excuses(self.own_returns.as_ref(), one, other)
             || !(one.routed || other.routed)
             || self.comes_down_on(one, other)
             || persons.is_some_and(|persons| persons.brought_together(one.number, other.number))
@@ -122,18 +125,22 @@ impl Separation {
             }
             let routed = self.all_move.is_some()
                 || matches!(&node.ledger.lock().unwrap().last_order, Some(Order::Assigned(a)) if a.routed);
-            let excused = self.is_moved_by_others(node.number);
+            let came_down = !routed && spot.over_ground(home) > AT_HOME;
+            let excused = came_down || self.is_moved_by_others(node.number);
             flying.push(Flight {
                 number: node.number,
                 at: spot,
                 routed,
-                excused: excused || (!routed && spot.over_ground(home) > AT_HOME),
+                excused,
+                returns: excused && !came_down && !self.is_diverted_or_taken(node.number),
                 lands: node.lands(),
             });
         }
         if let Some(persons) = &mut self.all_move {
             let lands_on_others = |number: usize| self.lands_on.contains_key(&number);
-            persons.note(nodes, &flying, lands_on_others, at);
+            let own_returns = self.own_returns.as_ref();
+            let are_excused = |one: &Flight, other: &Flight| excuses(own_returns, one, other);
+            persons.note(nodes, &flying, lands_on_others, are_excused, at);
         }
         // From west to east, so that of many vehicles only those are compared that can be nearer than any two before.
         flying.sort_by(|one, other| one.at.east.total_cmp(&other.at.east));
@@ -185,6 +192,7 @@ pub fn a_landing_leaves_out_those_below_it_only() {
         at: spot(0.0, 10.0),
         routed: true,
         excused: false,
+        returns: false,
         lands,
     };
     let mut separation = Separation::default();

@@ -34,7 +34,7 @@ struct Since {
 }
 
 /// The number of a later order is greater.
-fn route(node: &Node) -> Option<OrderNumber> {
+pub(super) fn route(node: &Node) -> Option<OrderNumber> {
     match &node.ledger.lock().unwrap().last_order {
         Some(Order::Assigned(a)) if a.routed => a.route.as_ref().map(|route| route.number),
         _ => None,

@@ -20,7 +20,7 @@ const HOMES: f64 = 25.0;
 /// Edges of the work, from and to, east and north, meters.
 const WORK: ([f64; 2], [f64; 2]) = ([-20.0, 95.0], [25.0, 95.0]);
 /// Altitude of the lowest layer, meters: above what a parked vehicle owns.
-const UP: std::ops::Range<f64> = 19.0..30.0;
+pub(super) const UP: std::ops::Range<f64> = 19.0..30.0;
 const SPEED: f64 = 6.0;
 const DISORDER: std::ops::Range<f64> = 150.0..300.0;
 /// Share of the faults of other worlds, as vehicles are to fly meanwhile.
@@ -31,6 +31,8 @@ const HEARD: Duration = Duration::from_secs(60);
 /// A vehicle hovers that has not moved by more meters for so long.
 const STAYS: f64 = 1.5;
 const HOVERS: Duration = Duration::from_secs(45);
+/// Meters over ground: the widest tolerance of a formation, which a vehicle leaves at one and a half of it, and estimates.
+const HOLDS_WITHIN: f64 = 25.0;
 /// Meters over ground, up and down, that a pilot moves a vehicle; never lower.
 const SIDEWAYS: f64 = 45.0;
 const UPWARD: f64 = 20.0;
@@ -135,6 +137,17 @@ fn work(rng: &mut StdRng, up: f64, least: usize) -> Value {
         "speedMetersPerSecond": SPEED}})
 }
 
+/// The spec of a Mission for so many vehicles, with this number of places at least, in layers `step` meters apart.
+pub(super) fn mission(rng: &mut StdRng, up: f64, (least, parallelism): (usize, usize), step: f64) -> Value {
+    let mut spec = work(rng, up, least);
+    spec["parallelism"] = json!(parallelism);
+    spec["altitudeStepMeters"] = json!(step);
+    spec["nodeSelector"] = json!({"kind": "mission"});
+    spec["backoffLimit"] = json!(100);
+    spec["failsafe"] = failsafe(rng);
+    spec
+}
+
 fn failsafe(rng: &mut StdRng) -> Value {
     let action = ["Continue", "Continue", "Hold", "Return", "Land"][rng.random_range(0..5)];
     json!({"onCoordinatorLoss": action, "coordinatorLossSeconds": rng.random_range(10..60)})
@@ -170,6 +183,18 @@ fn is(object: &Value, of: &str) -> bool {
 
 fn says(object: &Value, of: &str) -> String {
     condition(object, of).map_or_else(String::new, |one| format!("{}: {}", one["reason"], one["message"]))
+}
+
+/// Whether it is far from the station that its Drone's status is about.
+fn is_elsewhere(drone: &Value, at: Spot) -> bool {
+    let place = &drone["spec"]["station"];
+    let degrees = place["latitudeDegrees"]
+        .as_f64()
+        .zip(place["longitudeDegrees"].as_f64());
+    let is_current = drone["status"]["observedGeneration"] == drone["metadata"]["generation"];
+    // A program flies about in its airspace.
+    let holds = is_current && drone["spec"]["control"] != "External";
+    holds && degrees.is_some_and(|(lat, lon)| at.over_ground(Spot::at_degrees(lat, lon)) > HOLDS_WITHIN)
 }
 
 impl Run<'_> {
@@ -262,6 +287,7 @@ impl Run<'_> {
             self.pass_in_the_air(DRAW)?;
         }
         self.hold_to_holes()?;
+        self.ground_for_hours()?;
         self.wind_down();
         self.await_all()
     }
@@ -301,7 +327,7 @@ impl Run<'_> {
         list["items"].as_array().cloned().unwrap_or_default()
     }
 
-    fn missions(&self) -> Vec<Value> {
+    pub(super) fn missions(&self) -> Vec<Value> {
         self.list(MISSIONS)
     }
 
@@ -356,20 +382,20 @@ impl Run<'_> {
         }
     }
 
-    fn ask_for_mission(&mut self, name: &str, up: f64, (least, parallelism): (usize, usize), step: f64) {
-        let mut spec = work(&mut self.rng, up, least);
-        spec["parallelism"] = json!(parallelism);
-        spec["altitudeStepMeters"] = json!(step);
-        spec["nodeSelector"] = json!({"kind": "mission"});
-        spec["backoffLimit"] = json!(100);
-        spec["failsafe"] = failsafe(&mut self.rng);
+    fn ask_for_mission(&mut self, name: &str, up: f64, size: (usize, usize), step: f64) {
+        let spec = mission(&mut self.rng, up, size, step);
+        self.begin_mission(name, &spec);
+        let (_, parallelism) = size;
+        self.tell(&format!(
+            "Mission {name}, {up:.1} m up, for {parallelism}, {step} m apart"
+        ));
+    }
+
+    pub(super) fn begin_mission(&mut self, name: &str, spec: &Value) {
         let object =
             json!({"apiVersion": "skein.dev/v1alpha1", "kind": "Mission", "metadata": {"name": name}, "spec": spec});
         self.ask(Method::POST, MISSIONS, &object);
         self.gate().missions.push(name.to_owned());
-        self.tell(&format!(
-            "Mission {name}, {up:.1} m up, for {parallelism}, {step} m apart"
-        ));
     }
 
     fn disturb(&mut self, end: Duration) {
@@ -685,7 +711,7 @@ impl Run<'_> {
     }
 
     /// For a vehicle that stays where it is in the air, its Drone says why, unless that is its station.
-    fn nothing_hovers_without_a_reason(&mut self) -> Result<(), String> {
+    pub(super) fn nothing_hovers_without_a_reason(&mut self) -> Result<(), String> {
         let now = self.sim.elapsed();
         let drones = self.drones();
         for number in 0..self.nodes.len() {
@@ -713,7 +739,8 @@ impl Run<'_> {
             let place = &drone["spec"]["station"];
             let ready = condition(drone, "Ready");
             let reason = ready.and_then(|ready| ready["reason"].as_str()).unwrap_or_default();
-            let on_station = !place.is_null() && ready.is_some_and(|ready| ready["status"] == "True");
+            let is_ready = ready.is_some_and(|ready| ready["status"] == "True");
+            let on_station = !place.is_null() && is_ready && !is_elsewhere(drone, spot);
             let says_why = !matches!(
                 reason,
                 "" | "InTheAir" | "Holding" | "Moving" | "Updating" | "TakingOff"

@@ -1,6 +1,7 @@
 //! Wild worlds: those of the gate, where each field that can be edited is, receivers and winds differ, ground orders
 //! come and go, batteries run low, a Swarm flies formations, a program flies one vehicle, another flies on a site of
-//! its own, Geofences come over all of them, a captured agent lies, and one coordinator plans otherwise.
+//! its own, Geofences come over all of them, a captured agent lies, and one coordinator plans otherwise. A ground order
+//! is kept for hours in a few.
 //!
 //! The random numbers of [`Wild`] are its own, so that the worlds of the gate stay as they are under their seeds.
 
@@ -8,6 +9,7 @@ pub mod course;
 mod edits;
 mod fences;
 pub mod fields;
+pub mod hours;
 pub mod lent;
 pub mod liars;
 pub mod outline;
@@ -22,6 +24,7 @@ use crate::station::PersonOrder;
 use crate::vehicle::{Spot, Vehicle};
 use agent_testkit::autopilot::Kind;
 use fences::Fences;
+use hours::Hours;
 use http::Method;
 use liars::{Liar, Lie};
 use rand::rngs::StdRng;
@@ -74,6 +77,7 @@ pub struct Wild {
     runs_down: Vec<(Duration, usize)>,
     fences: Fences,
     liar: Option<Liar>,
+    hours: Option<Hours>,
 }
 
 impl Wild {
@@ -88,6 +92,7 @@ impl Wild {
             runs_down: Vec::new(),
             fences: Fences::default(),
             liar,
+            hours: Hours::of_world(seed),
         }
     }
 

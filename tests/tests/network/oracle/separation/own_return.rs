@@ -2,10 +2,15 @@
 //!
 //!   column where it began ──leaves it──► straight home, at that altitude ──► column at home, down to the ground
 //!
-//! Skein has not chosen the place where a return ends in the air, until a leader has observed the end.
+//! Skein has not chosen the place where a return ends in the air, until a leader has observed the end. It does choose
+//! who is sent into the way of a return that it knows: that one is not excused.
 
+use super::Flight;
 use crate::node::Node;
+use crate::oracle::traffic::route;
 use crate::vehicle::Spot;
+use model::ids::Term;
+use model::route_order::OrderNumber;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -20,6 +25,11 @@ const BRAKES: f64 = 1.4;
 /// By then a leader has observed that it ended.
 const KNOWN_AFTER: Duration = Duration::from_secs(10);
 
+/// By then each leader knows of a return, and earlier orders have been received, however late they came.
+const ORDERED_AFTER: Duration = Duration::from_secs(20);
+/// Meters over ground from the way within which a flying vehicle may have been ordered to stop or to make way.
+const MAKES_WAY: f64 = 40.0;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct OwnReturn {
     began: Spot,
@@ -33,10 +43,45 @@ struct OwnReturn {
     explains: bool,
 }
 
+/// The last orders of all others, from when each leader knows of a return.
+#[derive(Clone, Debug)]
+struct Orders {
+    since: Duration,
+    last: BTreeMap<usize, Option<OrderNumber>>,
+    /// Those that have got another order since, and were on the ground then, or far from the way.
+    sent: BTreeSet<usize>,
+}
+
+impl Orders {
+    fn note(&mut self, number: usize, order: Option<OrderNumber>, is_clear: bool) {
+        let before = self.last.entry(number).or_insert(order);
+        if order > *before {
+            *before = order;
+            if is_clear {
+                self.sent.insert(number);
+            }
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct OwnReturns {
     of: BTreeMap<usize, OwnReturn>,
     last: BTreeMap<usize, (Duration, Spot)>,
+    orders: BTreeMap<usize, Orders>,
+}
+
+/// Whether `other` moves by an order that was given when each leader knew of the return that alone excuses `one`.
+fn is_sent_into(returns: &OwnReturns, one: &Flight, other: &Flight) -> bool {
+    let orders = returns.orders.get(&one.number).filter(|_| one.returns);
+    let is_sent = orders.is_some_and(|orders| orders.sent.contains(&other.number));
+    is_sent && !other.excused && !other.lands
+}
+
+/// Whether one of the two excuses their distance.
+pub(super) fn excuses(returns: Option<&OwnReturns>, one: &Flight, other: &Flight) -> bool {
+    let is_sent = |one: &Flight, other: &Flight| returns.is_some_and(|returns| is_sent_into(returns, one, other));
+    (one.excused && !is_sent(one, other)) || (other.excused && !is_sent(other, one))
 }
 
 /// Meters over ground from the straight line between two places.
@@ -134,6 +179,26 @@ impl OwnReturns {
                 self.of.insert(number, own);
             }
         }
+        self.note_orders(nodes, now);
+    }
+
+    fn note_orders(&mut self, nodes: &[Node], now: Duration) {
+        self.orders.retain(|number, _| self.of.contains_key(number));
+        for (number, own) in &self.of {
+            let orders = self.orders.entry(*number).or_insert_with(|| Orders {
+                since: now + ORDERED_AFTER,
+                last: BTreeMap::new(),
+                sent: BTreeSet::new(),
+            });
+            if now < orders.since {
+                continue;
+            }
+            for node in nodes.iter().filter(|node| node.number != *number) {
+                let Some((at, _)) = node.vehicle.spot() else { continue };
+                let is_far = from_line(at, own.began, own.home) > own.brakes_in + MAKES_WAY;
+                orders.note(node.number, route(node), is_far || !node.vehicle.armed());
+            }
+        }
     }
 }
 
@@ -142,6 +207,64 @@ pub fn a_return_altitude_is_known_under_each_name() {
         let altitude = return_altitude(|asked| (asked == name).then_some(stored));
         assert!((altitude - 100.0).abs() < 0.01, "{name}: {altitude}");
     }
+}
+
+pub fn one_that_is_sent_into_a_known_return_is_not_excused() {
+    let order = |count: u64| {
+        let term = Term(3);
+        Some(OrderNumber { term, count })
+    };
+    let mut orders = Orders {
+        since: Duration::ZERO,
+        last: BTreeMap::new(),
+        sent: BTreeSet::new(),
+    };
+    for (number, before, after, is_clear) in [
+        (1, order(1), order(2), true),
+        (2, order(1), order(1), true),
+        (3, order(1), order(2), false),
+        (4, None, order(2), true),
+    ] {
+        orders.note(number, before, is_clear);
+        orders.note(number, after, is_clear);
+    }
+    assert_eq!(orders.sent, BTreeSet::from([1, 4]));
+    let returns = OwnReturns {
+        orders: BTreeMap::from([(0, orders)]),
+        ..OwnReturns::default()
+    };
+    let flight = |number: usize, returns: bool| Flight {
+        number,
+        at: Spot {
+            east: 0.0,
+            north: 0.0,
+            up: 10.0,
+        },
+        routed: true,
+        excused: returns,
+        returns,
+        lands: false,
+    };
+    let own = flight(0, true);
+    let own_excuses = |other: &Flight| {
+        let is = excuses(Some(&returns), &own, other);
+        assert_eq!(is, excuses(Some(&returns), other, &own));
+        is
+    };
+    assert!(!own_excuses(&flight(1, false)), "it was ordered there");
+    assert!(own_excuses(&flight(2, false)), "its order is older");
+    assert!(own_excuses(&flight(3, false)), "it was in the way, and makes way");
+    assert!(own_excuses(&flight(1, true)), "its own autopilot moves it");
+    let lands = Flight {
+        lands: true,
+        ..flight(1, false)
+    };
+    assert!(own_excuses(&lands), "it comes down where it is");
+    let of_a_person = Flight {
+        returns: false,
+        ..flight(0, true)
+    };
+    assert!(excuses(Some(&returns), &of_a_person, &flight(1, false)));
 }
 
 pub fn a_return_explains_its_way_only() {

@@ -91,6 +91,7 @@ impl OfPersons {
         nodes: &[Node],
         flying: &[Flight],
         lands_on_others: impl Fn(usize) -> bool,
+        are_excused: impl Fn(&Flight, &Flight) -> bool,
         now: Duration,
     ) {
         for flight in flying {
@@ -113,7 +114,7 @@ impl OfPersons {
                 let distance = f64::max(one.at.over_ground(other.at), (one.at.up - other.at.up).abs());
                 if distance >= APART {
                     self.together.remove(&pair);
-                } else if one.excused || other.excused {
+                } else if are_excused(one, other) {
                     self.together.insert(pair);
                 }
                 self.note_return(of_return(one), of_return(other), distance, now);

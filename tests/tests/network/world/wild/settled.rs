@@ -2,6 +2,7 @@
 
 use super::edits;
 use super::fences::{FIELD, selects};
+use super::hours::Hours;
 use super::profiles::{APPLIED, REPORTED};
 use crate::oracle::rules::{GEOFENCES, has_fence_of, is_on_all};
 use crate::station::PersonOrder;
@@ -111,8 +112,9 @@ impl Run<'_> {
             .liar
             .as_ref()
             .map_or_else(|| "no lies".to_owned(), |liar| liar.account());
+        let hours = wild.hours.as_ref().map_or_else(String::new, Hours::account);
         format!(
-            "; {} holes, {:.3} vehicle-hours judged by Geofences, {liar}; {}",
+            "; {} holes, {:.3} vehicle-hours judged by Geofences, {liar}; {}{hours}",
             wild.fences.came,
             wild.fences.judged.as_secs_f64() / 3600.0,
             self.oracle.lent.account()

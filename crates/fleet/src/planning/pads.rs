@@ -1,6 +1,7 @@
 //! Where vehicles take off and land, to name those that are too near to one another.
 //!
 //! Owns: [`Pads`]. Must not: keep anybody on the ground: people chose the homes of vehicles without a station, and simulated ones share one.
+//! Where preflight refuses that, a [`Site`](crate::planning::site::Site) has them take off in turn.
 
 use model::geo::offset;
 use model::ids::NodeName;

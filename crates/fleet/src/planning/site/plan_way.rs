@@ -9,6 +9,7 @@ mod adopted;
 use super::{Desire, Expected, FENCES_UNKNOWN, Site, WANDERS, climbs, kept_within, sentence, takes_off};
 use crate::airspace::{Margin, NotFit, Route};
 use crate::planning::movement::Waiting;
+use adopted::Unasked;
 use model::geo::Local;
 use model::ids::NodeName;
 use model::plan::PlanDigest;
@@ -62,6 +63,7 @@ pub(super) struct Granted {
     corners: Meters,
     /// The vehicle has to hold, and be granted the rest anew.
     stopped: bool,
+    unasked: Unasked,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -90,6 +92,7 @@ impl Granted {
             home_up: planned.way.start().up,
             corners,
             stopped: false,
+            unasked: Unasked::default(),
         }
     }
 
@@ -315,11 +318,10 @@ impl Site {
                 .granted_plans
                 .get(node)
                 .is_some_and(|granted| granted.digest == planned.digest);
-            if !known
-                && self.claims.under_way(node)
-                && holds(report, &planned.digest)
-                && let Some(at) = self.place_of(report)
-            {
+            let Some(at) = self.place_of(report) else { continue };
+            if known {
+                self.ask_those_unknown(node, (report, at), now);
+            } else if self.claims.under_way(node) && holds(report, &planned.digest) {
                 let planned = planned.clone();
                 self.adopt(node, &planned, (report, at), now);
             }
@@ -342,7 +344,10 @@ impl Site {
             };
             if in_other_hands(report) {
                 self.take_back_plan(node, report, now);
-            } else if report.plan.flying && holds(report, &planned.digest) {
+                continue;
+            }
+            self.ask_those_unknown(node, (report, at), now);
+            if report.plan.flying && holds(report, &planned.digest) {
                 self.keep_flying(node, &planned, (report, at), vehicles, now);
             } else if report.plan.ended || report.plan.finished || self.keeps_way(node, &planned, report, vehicles, now)
             {
@@ -491,6 +496,7 @@ impl Site {
             home_up: planned.way.start().up,
             corners: self.claims.corners(node),
             stopped: false,
+            unasked: Unasked::default(),
         };
         self.granted_plans.insert(node.clone(), granted);
     }

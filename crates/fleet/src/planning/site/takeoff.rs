@@ -24,6 +24,9 @@ use std::time::Duration;
 /// How long a revoked takeoff order may still be on its way to its agent.
 const MAY_BE_UNDER_WAY: Duration = Duration::from_secs(30);
 
+/// Altitudes of orders are the same within this, meters.
+const SAME_ORDER: f64 = 0.05;
+
 /// Homes wander; a vehicle farther from its plan's start was carried elsewhere, meters.
 const HOME_WANDERS: f64 = 10.0;
 
@@ -42,6 +45,8 @@ pub(super) struct Takeoffs {
     changes: BTreeMap<NodeName, AltitudeAboveHome>,
     /// Granted altitudes, and until when at least the way there is its own.
     heights: BTreeMap<NodeName, (AltitudeAboveHome, Moment)>,
+    /// Altitudes, granted as well, at which vehicles end a climb or a change of altitude, until their agents have that order.
+    stops: BTreeMap<NodeName, AltitudeAboveHome>,
     /// Vehicles that wait, each with the one at a station straight above through which its autopilot would return.
     pub(super) below: BTreeMap<NodeName, NodeName>,
     /// No vehicle has a station, or flies for a Mission.
@@ -54,6 +59,7 @@ impl Takeoffs {
         self.plans.remove(node);
         self.crossed.remove(node);
         self.heights.remove(node);
+        self.stops.remove(node);
     }
 }
 
@@ -64,6 +70,7 @@ impl Site {
         self.altitudes_left.clear();
         // Nor is anybody warned of a station.
         self.takeoffs.below.clear();
+        self.takeoffs.stops.clear();
         self.returns = Returns::default();
         !std::mem::replace(&mut self.takeoffs.asleep, true)
     }
@@ -86,6 +93,58 @@ impl Site {
 
     pub fn changes_to(&self, node: &NodeName) -> Option<AltitudeAboveHome> {
         self.takeoffs.heights.get(node).map(|(height, _)| *height)
+    }
+
+    /// The altitude at which a vehicle is to end its climb, or its change of altitude, for another in its way; `None` once its agent has
+    /// that order.
+    pub fn stops_at(&self, node: &NodeName) -> Option<AltitudeAboveHome> {
+        self.takeoffs.stops.get(node).copied()
+    }
+
+    /// Has a vehicle above its home that climbs, or changes its altitude, hold where it can stop. Its order has no route: it names that altitude,
+    /// and the requested one only once the rest of the way is granted. Returns whether it does so from now on.
+    pub(super) fn stop_height(&mut self, node: &NodeName, report: &Report, now: Moment) -> bool {
+        let is_up = matches!(report.truth, FlightTruth::Airborne(up) if up != Airborne::Landing);
+        let ours = matches!(report.activity, Activity::TakingOff | Activity::Holding);
+        // An agent of an older version does not say when it has the order.
+        let is_told = ordered_height(report).is_some();
+        if !(is_up && ours && is_told) || self.takeoffs.stops.contains_key(node) {
+            return false;
+        }
+        let Some((stop, home)) = self.claims.stop(node, now).zip(self.home(report)) else {
+            return false;
+        };
+        // It may still be on its way from a station that it had.
+        if !stop.is_upright_to(stop.end()) {
+            return false;
+        }
+        let height = AltitudeAboveHome(stop.end().up - home.up);
+        self.takeoffs.stops.insert(node.clone(), height);
+        self.takeoffs
+            .heights
+            .insert(node.clone(), (height, now.plus(MAY_BE_UNDER_WAY)));
+        true
+    }
+
+    /// Whether the vehicle waits with a change of its altitude along `way` for one for which it has just stopped, or another that does not keep
+    /// to its airspace. Vehicles that hold above their homes do not count.
+    fn waits_for_strays(&mut self, node: &NodeName, way: Option<&Route>, now: Moment) -> bool {
+        let near = self.keeps_clear(node).map(|what| format!("it {what}"));
+        let in_the_way = || {
+            let mut found = self.claims.in_the_way(node, way?);
+            let unsteady = self.claims.unsteady(now).filter(|(_, why)| *why != Unsteady::Silent);
+            let strays: BTreeSet<&NodeName> = unsteady.map(|(name, _)| name).collect();
+            found.retain(|owner| match owner {
+                Owner::Vehicle(name) => strays.contains(name),
+                Owner::Traffic(_) => true,
+            });
+            (!found.is_empty()).then(|| super::sentence(&Waiting::For(found)))
+        };
+        let why = near.or_else(in_the_way);
+        let waits = why.is_some();
+        let text = why.map(|why| (node.clone(), format!("does not change its altitude: {why}")));
+        self.waiting.extend(text);
+        waits
     }
 
     /// Whether the airspace of a vehicle on the ground is the path of a plan.
@@ -119,6 +178,7 @@ impl Site {
         self.takeoffs.nowhere.clear();
         self.takeoffs.below.clear();
         self.keep_granted_plans(vehicles, now);
+        let close = self.close_pads(vehicles);
         for (node, expected) in vehicles {
             let grounded = self.claims.place(node).filter(|(_, on_ground)| *on_ground);
             let Some((at, _)) = grounded else {
@@ -127,7 +187,7 @@ impl Site {
                 if let Some(report) = down.filter(|_| matches!(expected.desire, Desire::AboveHome(_)))
                     && !self.is_elsewhere(report)
                 {
-                    self.keep_takeoff(node, report, (expected, vehicles), now);
+                    self.keep_takeoff(node, report, (expected, vehicles), &close, now);
                     continue;
                 }
                 self.revoke_takeoff(node, now);
@@ -157,6 +217,7 @@ impl Site {
             let holds_above = matches!(expected.desire, Desire::AboveHome(_));
             let waits =
                 holds_above && (self.wait_for_accuracy(node, "does not take off") || self.wait_for_fences(node));
+            let waits = waits || self.wait_for_close_pad(node, &close, vehicles);
             match self.way_up(at, expected).filter(|_| !waits) {
                 Some(way) => self.let_climb(node, way, vehicles, now),
                 None if until.is_some_and(|until| now > until) => self.revoke_takeoff(node, now),
@@ -172,6 +233,7 @@ impl Site {
         node: &NodeName,
         report: &Report,
         (expected, vehicles): (&Expected<'_>, &BTreeMap<NodeName, Expected<'_>>),
+        close: &BTreeMap<NodeName, BTreeSet<NodeName>>,
         now: Moment,
     ) {
         let at = report
@@ -179,7 +241,8 @@ impl Site {
             .and_then(|position| self.frame.local(position.at, position.amsl).ok());
         let way = at.and_then(|at| self.way_up(at, expected));
         let is_given = self.takeoffs.until.contains_key(node) && !self.takeoffs.plans.contains_key(node);
-        let may_begin = |way: &Route| self.fences.is_some() && self.is_clear(node, way, vehicles);
+        let waits = !is_given && self.wait_for_close_pad(node, close, vehicles);
+        let may_begin = |way: &Route| !waits && self.fences.is_some() && self.is_clear(node, way, vehicles);
         match way {
             Some(way) if is_given || may_begin(&way) => self.let_climb(node, way, vehicles, now),
             way => {
@@ -236,6 +299,9 @@ impl Site {
                     None => continue,
                 },
             };
+            if is_new && !is_below && self.waits_for_strays(&node, way.as_ref(), now) {
+                continue;
+            }
             let is_clear = |way: &Route| self.is_clear(&node, way, vehicles);
             if is_below || self.changes_to(&node) == Some(height) || way.as_ref().is_none_or(is_clear) {
                 if let Some(way) = way {
@@ -265,6 +331,16 @@ impl Site {
                 self.claims.claim_takeoff(&node, None, now);
             }
         }
+        let has_it = |node: &NodeName, stop: AltitudeAboveHome| {
+            let report = vehicles.get(node).and_then(|expected| expected.report);
+            let held = report.and_then(|(report, _)| ordered_height(report));
+            held.is_some_and(|held| (held.0 - stop.0).abs() <= SAME_ORDER)
+        };
+        let Takeoffs { stops, heights, .. } = &mut self.takeoffs;
+        stops.retain(|node, stop| {
+            let is_granted = heights.get(node).is_some_and(|(height, _)| height == stop);
+            is_granted && !has_it(node, *stop)
+        });
     }
 
     /// Lowest to highest place of a vehicle that is to change to `height`: its place, its agent's order, one that may be on its way, and
@@ -332,6 +408,38 @@ impl Site {
             });
         }
         found
+    }
+
+    /// Whether a vehicle above its home waits on the ground for another whose place is too near, and which is in the air or about to take off:
+    /// one of the two might land on the other. One whose autopilot does not arm keeps nobody down.
+    fn wait_for_close_pad(
+        &mut self,
+        node: &NodeName,
+        close: &BTreeMap<NodeName, BTreeSet<NodeName>>,
+        vehicles: &BTreeMap<NodeName, Expected<'_>>,
+    ) -> bool {
+        let Takeoffs { until, crossed, .. } = &self.takeoffs;
+        let is_given = |one: &NodeName| until.contains_key(one) && !crossed.contains(one);
+        let arms = |other: &NodeName| {
+            let report = vehicles.get(other).and_then(|expected| expected.report);
+            report.is_some_and(|(report, _)| report.ready != Some(false))
+        };
+        let goes_first = |other: &NodeName| is_given(other) && arms(other) && (!is_given(node) || other < node);
+        let is_down = |other: &NodeName| self.claims.place(other).is_some_and(|(_, on_ground)| on_ground);
+        let mut others = close.get(node).into_iter().flatten();
+        let Some(other) = others.find(|other| !is_down(other) || goes_first(other)) else {
+            return false;
+        };
+        let why = format!(
+            "does not take off (preflight: Refuse): the vehicle of node {other} is in the air, or about to be, and has its place less than {:.0} m \
+             away, where one might land on the other",
+            self.claims.rules().pads_apart().ceil()
+        );
+        if self.takeoffs.until.contains_key(node) {
+            self.takeoffs.crossed.insert(node.clone());
+        }
+        self.waiting.insert(node.clone(), why);
+        true
     }
 
     fn wait_for_fences(&mut self, node: &NodeName) -> bool {

@@ -1,7 +1,7 @@
 //! Plans in flight, or before takeoff, by orders of the leader before.
 
 use super::{Granted, Planned, from_ground, leads};
-use crate::airspace::{Margin, Route};
+use crate::airspace::{Margin, Owner, Route};
 use crate::planning::movement::Waiting;
 use crate::planning::site::{Site, sentence, takes_off};
 use model::geo::Local;
@@ -9,6 +9,23 @@ use model::ids::NodeName;
 use model::report::Report;
 use model::time::Moment;
 use model::vehicle::FlightTruth;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// Agents report to a new leader within this, if they do.
+const HEARD_WITHIN: Duration = Duration::from_secs(30);
+
+/// Owners that could be anywhere when a plan was adopted, and when that was.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Unasked {
+    owners: BTreeSet<Owner>,
+    since: Moment,
+}
+
+/// Whether a vehicle is still to climb to the begin of its plan.
+fn begins(report: &Report) -> bool {
+    matches!(report.truth, FlightTruth::Disarmed | FlightTruth::ArmedOnGround) || takes_off(report)
+}
 
 impl Planned {
     /// The rest of its way for a vehicle at `at`; at the end of it, the way down.
@@ -25,7 +42,8 @@ impl Site {
     /// again, and in the air stops until then, where another owns a part of the rest, granted while nobody knew this plan here; and off its
     /// plan: that leader may have granted a leg back, which is written nowhere.
     ///
-    /// Vehicles that may be anywhere stop no vehicle in the air: a new leader at first knows no vehicle's place.
+    /// Vehicles that may be anywhere stop no vehicle in the air: a new leader at first knows no vehicle's place. They are asked once it does;
+    /// see [`Self::ask_those_unknown`].
     pub(super) fn adopt(
         &mut self,
         node: &NodeName,
@@ -33,7 +51,7 @@ impl Site {
         (report, at): (&Report, Local),
         now: Moment,
     ) -> Granted {
-        let begins = matches!(report.truth, FlightTruth::Disarmed | FlightTruth::ArmedOnGround) || takes_off(report);
+        let begins = begins(report);
         let next = planned.next.as_ref().and_then(|rest| rest.places.first());
         let margin = self.usual_margin();
         let keeps_to_it = begins || next.is_none_or(|next| leads(&planned.way, at, *next, margin));
@@ -50,7 +68,9 @@ impl Site {
             self.claims.adopt(node, &way, now);
         }
         let mut others = self.claims.in_the_way(node, &left);
-        others.retain(|owner| !self.claims.may_be_anywhere(owner));
+        let mut unasked = others.clone();
+        unasked.retain(|owner| self.claims.may_be_anywhere(owner));
+        others.retain(|owner| !unasked.contains(owner));
         if report.truth != FlightTruth::Disarmed && !others.is_empty() {
             self.claims.count_as_intruder(node);
         }
@@ -60,11 +80,50 @@ impl Site {
             home_up: planned.way.start().up,
             corners: self.claims.corners(node),
             stopped: !keeps_to_it || !others.is_empty(),
+            unasked: Unasked {
+                owners: unasked,
+                since: now,
+            },
         };
         self.granted_plans.insert(node.clone(), granted.clone());
         if !others.is_empty() {
             self.waiting.insert(node.clone(), sentence(&Waiting::For(others)));
         }
         granted
+    }
+
+    /// Asks those that could be anywhere when its plan was adopted, as soon as it is known where they are: where one owns a part of what is
+    /// left, the vehicle stops as on adoption. One that stays unknown stops nobody, and is named.
+    pub(super) fn ask_those_unknown(&mut self, node: &NodeName, (report, at): (&Report, Local), now: Moment) {
+        let Some((granted, planned)) = self.granted_plans.get(node).zip(self.plans.get(node)) else {
+            return;
+        };
+        if granted.stopped || granted.unasked.owners.is_empty() || granted.digest != planned.digest {
+            return;
+        }
+        let margin = self.usual_margin();
+        let left = match begins(report) {
+            true => granted.way.from(at, margin),
+            false => planned.left(at, margin),
+        };
+        let mut unasked = granted.unasked.clone();
+        let mut others = self.claims.in_the_way(node, &left);
+        others.retain(|owner| unasked.owners.contains(owner) && !self.claims.may_be_anywhere(owner));
+        unasked.owners.retain(|owner| self.claims.may_be_anywhere(owner));
+        let stops = !others.is_empty();
+        if stops && report.truth != FlightTruth::Disarmed {
+            self.claims.count_as_intruder(node);
+        }
+        let is_late = now.since(unasked.since) > HEARD_WITHIN;
+        if stops {
+            self.waiting.insert(node.clone(), sentence(&Waiting::For(others)));
+        } else if let Some(unknown) = unasked.owners.first().filter(|_| is_late) {
+            let why = format!("flies on, though it is not known where {unknown} is, which could be in its way");
+            self.waiting.insert(node.clone(), why);
+        }
+        if let Some(granted) = self.granted_plans.get_mut(node) {
+            granted.stopped = stops;
+            granted.unasked = unasked;
+        }
     }
 }

@@ -230,6 +230,34 @@ fn one_in_the_air_stops_before_a_vehicle_that_is_found_in_what_it_was_granted() 
 }
 
 #[test]
+fn one_in_the_air_stops_before_a_vehicle_that_is_found_in_its_way_once_it_is_heard() {
+    let mut vehicles = [vehicle("a", 0.0, Desire::Plan), vehicle("b", 60.0, Desire::Nothing)];
+    (vehicles[0].up, vehicles[0].at, vehicles[0].activity) = (20.0, (0.0, 20.0), Activity::Moving);
+    (vehicles[1].up, vehicles[1].activity) = (20.0, Activity::Holding);
+    for (place, flies_on) in [((60.0, 0.0), true), ((0.0, 120.0), false)] {
+        (vehicles[1].at, vehicles[1].heard) = (place, false);
+        let mut site = new();
+        site.plans(&[corridor("a", 0.0, 200.0)].into());
+        let fly = |site: &mut Site, vehicles: &[Vehicle], second| {
+            let reports = [on_plan(&vehicles[0], "a", true, second), vehicles[1].report(at(second))];
+            take_in(site, vehicles, &reports, second);
+            site.may_fly_on(&node("a"), &digest("a"), &reports[0])
+        };
+        for second in [1, 2, 30] {
+            assert!(fly(&mut site, &vehicles, second), "nobody is known at first");
+            assert_eq!(site.plan_waits(&node("a")), None);
+        }
+        assert!(fly(&mut site, &vehicles, 40));
+        let why = site.plan_waits(&node("a")).unwrap();
+        assert!(why.contains("not known where the vehicle of node b is"), "{why}");
+        vehicles[1].heard = true;
+        assert_eq!(fly(&mut site, &vehicles, 41), flies_on, "{place:?}");
+        let why = (!flies_on).then_some("waits for the airspace of the vehicle of node b");
+        assert_eq!(site.plan_waits(&node("a")), why);
+    }
+}
+
+#[test]
 fn one_that_has_only_flown_through_what_others_own_flies_on_after_a_takeover() {
     let mut vehicles = [vehicle("a", 0.0, Desire::Plan), vehicle("b", 60.0, Desire::Nothing)];
     (vehicles[0].up, vehicles[0].at, vehicles[0].activity) = (20.0, (0.0, 50.0), Activity::Moving);

@@ -43,6 +43,20 @@ fn the_simulated_px4_answers_as_the_recorded_one() {
     }
 }
 
+#[test]
+fn the_simulated_arducopter_4_8_answers_as_the_recorded_one() {
+    if others().is_empty() {
+        assert_same(&checked_in("copter-4.8"));
+    }
+}
+
+#[test]
+fn the_simulated_px4_1_18_answers_as_the_recorded_one() {
+    if others().is_empty() {
+        assert_same(&checked_in("px4-1.18"));
+    }
+}
+
 /// Scripts of `cargo xtask differ` in which the simulator differed once, judged as there.
 #[test]
 fn the_simulated_autopilots_do_with_random_scripts_what_the_real_ones_did() {

@@ -18,7 +18,7 @@ pub enum Channel {
     /// The current item of the mission, and items reached.
     Mission,
     Plans,
-    /// PARAM_VALUE.
+    /// PARAM_VALUE, PARAM_ERROR.
     Params,
     Texts,
 }
@@ -49,7 +49,7 @@ impl Channel {
             Fact::Charge(_) => Self::Charge,
             Fact::Mission { .. } | Fact::Reached(_) => Self::Mission,
             Fact::Plan { .. } | Fact::Item { .. } => Self::Plans,
-            Fact::Param { .. } => Self::Params,
+            Fact::Param { .. } | Fact::ParamError { .. } => Self::Params,
             Fact::Text { .. } => Self::Texts,
         }
     }

@@ -58,6 +58,13 @@ pub enum Fact {
         /// MAV_PARAM_TYPE.
         kind: u8,
     },
+    /// PARAM_ERROR (345), without its index: PX4 sends any number there (recorded).
+    ParamError {
+        /// `param_id`, padded with zeros.
+        name: [u8; 16],
+        /// MAV_PARAM_ERROR.
+        error: u8,
+    },
     /// STATUSTEXT (253), one chunk.
     Text {
         /// MAV_SEVERITY.
@@ -110,6 +117,8 @@ pub fn facts(frame: &Frame) -> Vec<Fact> {
             frame: p.u8(34),
             place: [p.i32(16), p.i32(20), (p.f32(24) * 1000.0).round() as i32],
         }],
+        // PX4 answers its own orders too, such as one to the gripper at boot (recorded).
+        77 if (p.u8(8), p.u8(9)) == (0, frame.component) => Vec::new(),
         77 => vec![Fact::Ack {
             command: p.u16(0),
             result: p.u8(2),
@@ -119,6 +128,10 @@ pub fn facts(frame: &Frame) -> Vec<Fact> {
         253 => vec![Fact::Text {
             severity: p.u8(0),
             text: std::array::from_fn(|place| p.u8(1 + place)),
+        }],
+        345 => vec![Fact::ParamError {
+            name: std::array::from_fn(|place| p.u8(4 + place)),
+            error: p.u8(20),
         }],
         _ => Vec::new(),
     }
@@ -162,6 +175,7 @@ impl fmt::Display for Fact {
                     write!(f, "{name} = {value}, type {kind}")
                 }
             }
+            Self::ParamError { name, error } => write!(f, "PARAM_ERROR {error} for {:?}", until_zero(name)),
             Self::Text { severity, text } => write!(f, "text {:?}, severity {severity}", until_zero(text)),
         }
     }
@@ -170,4 +184,36 @@ impl fmt::Display for Fact {
 fn until_zero(bytes: &[u8]) -> String {
     let text: Vec<u8> = bytes.iter().copied().take_while(|byte| *byte != 0).collect();
     String::from_utf8_lossy(&text).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(id: u32, payload: Vec<u8>) -> Vec<String> {
+        let frame = Frame {
+            system: 1,
+            component: 1,
+            id,
+            payload,
+            raw: Vec::new(),
+        };
+        facts(&frame).iter().map(Fact::to_string).collect()
+    }
+
+    #[test]
+    fn a_parameter_that_is_missing_is_a_statement_with_its_name() {
+        let mut payload = vec![0xFF, 0xFF, 255, 190];
+        payload.extend(b"RTL_ALT\0\0\0\0\0\0\0\0\0");
+        payload.push(1);
+        assert_eq!(texts(345, payload), ["PARAM_ERROR 1 for \"RTL_ALT\""]);
+    }
+
+    #[test]
+    fn an_answer_to_an_order_of_its_own_is_no_statement() {
+        let ack = |to: [u8; 2]| texts(77, [&[211, 0, 0, 0, 0, 0, 0, 0][..], &to].concat());
+        assert!(ack([0, 1]).is_empty());
+        assert_eq!(ack([255, 190]), ["ack of 211: 0"]);
+        assert_eq!(ack([0, 0]), ["ack of 211: 0"], "to everyone");
+    }
 }

@@ -13,7 +13,7 @@ use super::home::home;
 use super::param_requests::ParamRequests;
 use super::tlog::{self, Tlog};
 use serde_json::Value;
-use sitl::model::{Autopilot, Wgs84};
+use sitl::model::{Autopilot, Firmware, Wgs84};
 use sitl::wire::{Frame, Incoming};
 use std::path::{Path, PathBuf};
 
@@ -33,6 +33,8 @@ pub enum RecordingError {
 #[derive(Clone, Debug)]
 pub struct Recording {
     pub autopilot: Autopilot,
+    /// By the folder's name.
+    pub firmware: Firmware,
     /// System and component id.
     pub vehicle: (u8, u8),
     pub home: Wgs84,
@@ -92,6 +94,7 @@ impl Recording {
         };
         Ok(Self {
             autopilot,
+            firmware: firmware(folder, autopilot),
             vehicle,
             home: home(&wire),
             inputs,
@@ -114,6 +117,20 @@ fn autopilot(frames: &[(f64, Frame)]) -> Option<((u8, u8), Autopilot)> {
         };
         Some(((frame.system, frame.component), stack))
     })
+}
+
+/// The simulated version that the folder's name begins with, such as `copter-4.8-dev` or `px4-1.18`; else that of 4.7-dev
+/// or 1.17-alpha.
+fn firmware(folder: &Path, autopilot: Autopilot) -> Firmware {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let is_named = |firmware: &Firmware| {
+        let rest = name.strip_prefix(firmware.name());
+        rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_digit()))
+    };
+    let mut versions = Firmware::VERSIONS
+        .into_iter()
+        .filter(|firmware| firmware.autopilot() == Some(autopilot));
+    versions.find(is_named).unwrap_or_default()
 }
 
 pub fn names(folder: &Path) -> Result<Vec<String>, RecordingError> {
@@ -171,4 +188,31 @@ fn zero(frames: &[(f64, Frame)], rows: &[Value], is_vehicle: impl Fn(&Frame) -> 
     let by_input = first_row("tx", &sent).and_then(|(at, id)| Some(first_frame(id, false)? - at));
     let by_heartbeat = || first_row("rx", &[("HEARTBEAT", 0)]).and_then(|(at, id)| Some(first_frame(id, true)? - at));
     by_input.or_else(by_heartbeat)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_played_by_the_version_that_its_name_begins_with() {
+        let played = |folder: &str, autopilot| firmware(Path::new(folder), autopilot);
+        for (folder, version) in [
+            ("recordings/copter-4.8", Firmware::Copter48),
+            ("copter-4.8-dev/", Firmware::Copter48),
+            ("copter-4.6.2", Firmware::Copter46),
+            ("copter-4.80", Firmware::Recorded),
+            ("copter-4.7-dev", Firmware::Recorded),
+            ("recordings/ardupilot", Firmware::Recorded),
+            (".", Firmware::Recorded),
+        ] {
+            assert_eq!(played(folder, Autopilot::ArduPilot), version, "{folder}");
+        }
+        assert_eq!(played("px4-1.18", Autopilot::Px4), Firmware::Px4V118);
+        assert_eq!(
+            played("px4-1.18", Autopilot::ArduPilot),
+            Firmware::Recorded,
+            "a version of the other autopilot"
+        );
+    }
 }

@@ -11,6 +11,7 @@ pub fn simulate(recording: &Recording) -> Vec<Statement> {
     let circumstances = &recording.circumstances;
     let (system, component) = recording.vehicle;
     let mut config = VehicleConfig::new(recording.autopilot, system, recording.home);
+    config.firmware = recording.firmware;
     config.parameters.clone_from(&circumstances.parameters);
     config.battery_refills = circumstances.battery_refills;
     config.can_reboot = !circumstances.is_process;

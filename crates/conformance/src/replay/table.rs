@@ -17,8 +17,8 @@ One line for each recording that agrees, and one for each channel in which a rec
   NAME  UNREADABLE  why                           the files do not hold a recording
   NAME  IDLE        CHANNEL #PLACE                an explanation of something that does not differ
 Channels: acks (COMMAND_ACK), armed, mode, landed (landed_state), status (MAV_STATE), ready (prearm bit), charge
-(battery charge_state), mission (current item, items reached), plans (mission protocol), params (PARAM_VALUE), and
-texts (STATUSTEXT; counted without regard to order and numbers, never judged).
+(battery charge_state), mission (current item, items reached), plans (mission protocol), params (PARAM_VALUE and
+PARAM_ERROR), and texts (STATUSTEXT; counted without regard to order and numbers, never judged).
 A statement may be 2 s and a tenth of the time since the last one early or late; answers must be equal and in order.";
 
 pub fn table(outcomes: &[Outcome], explained: &Explained) -> String {

@@ -144,6 +144,11 @@ impl Core {
     pub(super) fn is_for_us(&self, to: Address) -> bool {
         to.system == self.config.system_id && matches!(to.component, 0 | 1)
     }
+
+    /// Answers a read or write of this name by PARAM_ERROR.
+    pub(super) fn names_as_missing(&self, name: &str) -> bool {
+        self.config.firmware.names_missing_parameters() && self.params.index_of(name).is_none()
+    }
 }
 
 fn other_battery(battery: &OtherBattery) -> MavMessage {

@@ -222,9 +222,10 @@ impl ParamEncoding {
     }
 }
 
-pub(super) fn param_missing(to: Address, name: &str) -> MavMessage {
+/// `index` is -1 for a request by name.
+pub(super) fn param_missing(to: Address, index: i16, name: &str) -> MavMessage {
     MavMessage::PARAM_ERROR(apm::PARAM_ERROR_DATA {
-        param_index: -1,
+        param_index: index,
         target_system: to.system,
         target_component: to.component,
         param_id: name.into(),

@@ -126,8 +126,12 @@ pub(in crate::model) fn params(firmware: Firmware) -> Params {
 impl ArduPilot {
     /// PARAM_REQUEST_READ of a peer; a version that does not name missing parameters does not answer then.
     pub(super) fn answer_param(&self, core: &mut Core, from: Address, index: i16, name: &str) {
-        if index < 0 && core.params.index_of(name).is_none() && core.config.firmware.names_missing_parameters() {
-            return core.send(telemetry::param_missing(from, name));
+        let is_missing = match usize::try_from(index) {
+            Ok(at) => core.config.firmware.names_missing_parameters() && core.params.at(at).is_none(),
+            Err(_) => core.names_as_missing(name),
+        };
+        if is_missing {
+            return core.send(telemetry::param_missing(from, index, name));
         }
         self.read_param(core, index, name);
     }

@@ -8,7 +8,7 @@ use super::{ArduPilot, modes};
 use crate::model::core::Core;
 use crate::model::outdated;
 use crate::model::plan::{Fence, PlanEvent, PlanKind, PlanNow, PlanOutput};
-use crate::model::telemetry::{ParamEncoding, id};
+use crate::model::telemetry::{self, ParamEncoding, id};
 use crate::wire::{Address, Outgoing, PlanItem, Request};
 
 impl ArduPilot {
@@ -34,6 +34,9 @@ impl ArduPilot {
                 self.answer_param(core, from, *index, name);
             }
             Request::ParamList { to } if core.is_for_us(*to) => self.list_params(),
+            Request::ParamSet { to, name, .. } if core.is_for_us(*to) && core.names_as_missing(name) => {
+                core.send(telemetry::param_missing(from, -1, name));
+            }
             Request::ParamSet { to, name, value, kind } if core.is_for_us(*to) => {
                 self.write_param(core, name, ParamEncoding::AsFloat.decode(*value, *kind));
             }

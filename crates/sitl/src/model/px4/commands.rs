@@ -213,7 +213,12 @@ impl Px4 {
             self.judge_left_mission(core);
         }
         match requested {
-            RequestedMode::Ignored => result::ACCEPTED,
+            RequestedMode::Ignored if core.config.firmware.accepts_modes_unjudged() => result::ACCEPTED,
+            RequestedMode::Ignored => {
+                self.event(core, events::BAD_MAIN_MODE, &[]);
+                self.critical(core, "Unsupported main mode\t");
+                result::TEMPORARILY_REJECTED
+            }
             RequestedMode::BadSubMode => {
                 self.event(core, events::BAD_AUTO_MODE, &[]);
                 self.critical(core, "Unsupported auto mode\t");

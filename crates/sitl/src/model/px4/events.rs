@@ -70,6 +70,7 @@ pub(super) const LANDING_HERE: Kind = Kind::new("commander_landing_current_pos",
 pub(super) const LANDING_DETECTED: Kind = Kind::new("commander_landing_detected", 0x66);
 pub(super) const MODE_NOT_AVAILABLE: Kind = Kind::new("commander_modeswitch_not_avail", 0x62);
 pub(super) const BAD_AUTO_MODE: Kind = Kind::new("commander_unsupported_auto_mode", 0x33);
+pub(super) const BAD_MAIN_MODE: Kind = Kind::new("commander_unsupported_main_mode", 0x33);
 pub(super) const NO_MISSION_TO_START: Kind = Kind::new("commander_mission_start_denied_no_mission", 0x62);
 pub(super) const RETURNING: Kind = Kind::new("commander_rtl", 0x66);
 pub(super) const RETURN_HEIGHT: Kind = Kind::new("vrtl_return_at", 0x66);

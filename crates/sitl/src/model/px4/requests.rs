@@ -4,6 +4,7 @@ use mavlink::dialects::ardupilotmega as apm;
 use mavlink::dialects::ardupilotmega::MavMessage;
 
 use super::Px4;
+use crate::model::config::Firmware;
 use crate::model::core::{Core, cmd};
 use crate::model::outdated;
 use crate::model::telemetry::{self, ParamEncoding};
@@ -47,7 +48,9 @@ impl Px4 {
             }
             // It ignores messages from its own address.
             Request::Command(_) if (from.system, from.component) == (core.config.system_id, 1) => {}
-            Request::Command(command) if core.is_for_us(command.to) => self.command(core, from, command),
+            Request::Command(command) if core.is_for_us(command.to) || is_for_everyone(core, command.to) => {
+                self.command(core, from, command);
+            }
             Request::SetMode {
                 system,
                 base_mode,
@@ -63,7 +66,7 @@ impl Px4 {
                 match index {
                     Some(index) => send_param(core, index),
                     None if core.config.firmware.names_missing_parameters() => {
-                        core.send(telemetry::param_missing(from, name));
+                        core.send(telemetry::param_missing(from, -1, name));
                     }
                     None => {}
                 }
@@ -72,6 +75,9 @@ impl Px4 {
                 for index in 0..core.params.len() {
                     send_param(core, index);
                 }
+            }
+            Request::ParamSet { to, name, .. } if core.is_for_us(*to) && core.names_as_missing(name) => {
+                core.send(telemetry::param_missing(from, -1, name));
             }
             Request::ParamSet { to, name, value, kind } if core.is_for_us(*to) => {
                 let value = ParamEncoding::ByteWise.decode(*value, *kind);
@@ -106,6 +112,11 @@ impl Px4 {
             _ => {}
         }
     }
+}
+
+/// 1.18 acts on commands to system 0, too (recorded).
+fn is_for_everyone(core: &Core, to: Address) -> bool {
+    core.config.firmware == Firmware::Px4V118 && to.system == 0 && matches!(to.component, 0 | 1)
 }
 
 pub(super) fn send_param(core: &mut Core, index: usize) {

@@ -259,17 +259,24 @@ impl Controller {
         let Followed { mut next, drones, rest } = followed;
         let unseen = self.unseen(subject, now);
         next.create = next.create.saturating_sub(unseen.len());
+        let id = uid(mission.as_ref());
+        if next.create == 0 {
+            self.expectations.not_refused(id);
+        }
         if memory.rests(&drones, wanted.parallelism, now) {
             next.create = 0;
         }
         let is_full = next.create > room;
-        next.create = next.create.min(room);
+        let may_ask = self.expectations.may_ask(id, mission.metadata.generation, now);
+        next.create = next.create.min(room).min(may_ask);
         // A finished status stays as it was written.
         if !ended {
             let before = before.filter(|_| subject.drones.is_empty());
             let before = before.map(|before| status::Waits::priority(&before.name_any()));
             let before = before.or_else(|| is_full.then(status::Waits::full));
             let planning = rest.map(|place| status::Waits::Planning(place.text("how its work is shared")));
+            let refusal = self.expectations.refusal(id, now);
+            let planning = planning.or_else(|| refusal.map(|(why, _)| status::Waits::Refused(why)));
             let waits = planning.or_else(|| waits(memory, subject, self)).or(before);
             let left = time_left(memory, &job, &next.progress, &wanted);
             let known = status::Known {
@@ -289,16 +296,25 @@ impl Controller {
         }
         memory.progress = next.progress.clone();
         // Before the next Drone is made.
-        self.back_off_refusers(uid(mission.as_ref()), memory, now);
+        self.back_off_refusers(id, memory, now);
         self.publish(subject, &next);
         let delete = next.delete.iter().map(|(drone, _)| drone.as_str()).collect();
         self.delete(subject, &delete, now).await?;
         if wanted.halt.is_none() && !ended {
+            let before = memory.made;
             if next.create > 0 {
-                memory.made = (memory.made.0.saturating_add(next.create), Some(now));
+                memory.made = (before.0.saturating_add(next.create), Some(now));
             }
-            self.create(subject, (&job, &memory.progress), &unseen, next.create, now)
+            let made = self
+                .create(subject, (&job, &memory.progress), &unseen, next.create, now)
                 .await?;
+            // Those that were refused are paced by their refusal.
+            if made < next.create {
+                memory.made = (
+                    before.0.saturating_add(made),
+                    if made == 0 { before.1 } else { Some(now) },
+                );
+            }
         }
         Ok(())
     }

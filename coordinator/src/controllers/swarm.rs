@@ -42,6 +42,7 @@ use model::station::Station;
 use serde_json::json;
 use std::collections::HashSet;
 use std::error::Error as _;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -66,7 +67,7 @@ const SPARE_NAMES: usize = 20_000;
 pub struct SwarmController {
     pub observer: Observer,
     pub assessments: Arc<Assessments>,
-    /// Creations and deletions that the caches do not show yet.
+    /// Creations and deletions that the caches do not show yet, or that were refused.
     pub expectations: Expectations,
     pub paces: Paces,
     pub coverages: Arc<Coverages>,
@@ -156,7 +157,10 @@ async fn reconcile(controller: &SwarmController, key: &Key) -> Result<Option<Dur
     let trouble = match (refusal, slots) {
         (Some(refusal), _) => Some(("Refused", refusal.to_string())),
         (None, Some(Err(why))) => Some((status::BAD_FORMATION, bad_formation(&why))),
-        (None, _) => None,
+        (None, _) => {
+            let refusal = controller.expectations.refusal(uid(swarm.as_ref()), Instant::now());
+            refusal.map(|(why, _)| ("Refused", why))
+        }
     };
     let later = status::write(controller, &swarm, trouble).await?;
     Ok([converged?, later].into_iter().flatten().min())
@@ -196,6 +200,7 @@ async fn converge(
     let calm = controller.assessments.calm(uid(swarm)) || swarm.metadata.deletion_timestamp.is_some();
     if slots.is_none() && calm && drones.iter().filter(stays).count() + unseen.len() == desired {
         takeoff_slots.lost(uid(swarm), 0);
+        controller.expectations.not_refused(uid(swarm));
         return Ok(recheck);
     }
     let mut members: Vec<Member> = drones
@@ -245,17 +250,19 @@ async fn converge(
         lost: member.replace == Some(Replace::Lost),
     });
     plan.create = creations(plan.create, existing, bounds.most());
+    if plan.create == 0 {
+        controller.expectations.not_refused(uid(swarm));
+    }
     // The slots of Drones that were just made are known once these are observed.
     if slots.is_some_and(|slots| slots.is_err() || !unseen.is_empty()) {
         plan.create = 0;
     }
     let key = Key::of(swarm);
-    let names = free_names(
-        &cluster.world,
-        swarm,
-        &unseen,
-        plan.create.min(MAX_DRONES_PER_RECONCILE),
-    );
+    let may_ask = controller
+        .expectations
+        .may_ask(uid(swarm), swarm.metadata.generation, now);
+    let making = plan.create.min(MAX_DRONES_PER_RECONCILE).min(may_ask);
+    let names = free_names(&cluster.world, swarm, &unseen, making);
     let filled = match slots {
         Some(Ok(slots)) if unseen.is_empty() => {
             let chosen: HashSet<&DroneUid> = plan.delete.iter().collect();
@@ -267,10 +274,7 @@ async fn converge(
     };
     if !names.is_empty() {
         tracing::info!(desired, making = names.len(), "making Drones");
-        run(names
-            .into_iter()
-            .map(|name| create(cluster, &controller.expectations, swarm, name, &filled)))
-        .await?;
+        create_all(controller, swarm, names, &filled).await?;
     }
     if !plan.delete.is_empty() {
         let chosen: HashSet<&DroneUid> = plan.delete.iter().take(MAX_DRONES_PER_RECONCILE).collect();
@@ -287,11 +291,14 @@ async fn converge(
         .await?;
     }
     filled.write(&controller.observer, drones).await?;
-    let more = plan.create > MAX_DRONES_PER_RECONCILE || plan.delete.len() > MAX_DRONES_PER_RECONCILE;
+    let refused = controller.expectations.refusal(uid(swarm), Instant::now());
+    let ask_again = refused.map(|(_, rest)| rest);
+    let more = (plan.create > making && ask_again.is_none()) || plan.delete.len() > MAX_DRONES_PER_RECONCILE;
     // Just started: airborne and idle vehicles are known once the agents have connected.
     let unsure = grace.filter(|_| plan.unsure);
     let cut_off = cut_off.then_some(RECONNECT_TIME);
-    Ok(more.then_some(Duration::ZERO).or(unsure).or(cut_off).or(recheck))
+    let later = more.then_some(Duration::ZERO).or(unsure).or(cut_off).or(recheck);
+    Ok([later, ask_again].into_iter().flatten().min())
 }
 
 fn free_names(world: &World, swarm: &Swarm, unseen: &[(String, String)], count: usize) -> Vec<String> {
@@ -313,6 +320,39 @@ fn free_names(world: &World, swarm: &Swarm, unseen: &[(String, String)], count: 
 async fn run(calls: impl Iterator<Item = impl Future<Output = Result<(), ApiError>>>) -> Result<(), ApiError> {
     let results: Vec<_> = stream::iter(calls).buffer_unordered(CONCURRENCY).collect().await;
     results.into_iter().collect()
+}
+
+/// Makes Drones until the API server refuses one, which is noted and no failure: what else is to be done for the Swarm is done.
+async fn create_all(
+    controller: &SwarmController,
+    swarm: &Swarm,
+    names: Vec<String>,
+    filled: &Filled,
+) -> Result<(), ApiError> {
+    let (cluster, expectations) = (&controller.observer.cluster, &controller.expectations);
+    let is_refused = &AtomicBool::new(false);
+    let calls = names.into_iter().map(move |name| async move {
+        if is_refused.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let made = create(cluster, expectations, swarm, name, filled).await;
+        if made.as_ref().is_err_and(ApiError::is_refusal) {
+            is_refused.store(true, Ordering::Relaxed);
+        }
+        made
+    });
+    match run(calls).await {
+        Ok(()) => expectations.not_refused(uid(swarm)),
+        Err(error) if error.is_refusal() => {
+            let times = expectations.refused(uid(swarm), swarm.metadata.generation, &error, Instant::now());
+            // Often enough to be noticed.
+            if times.is_power_of_two() {
+                tracing::warn!(%error, failures = times, "the API server refuses Drones; will be tried again");
+            }
+        }
+        Err(error) => return Err(error),
+    }
+    Ok(())
 }
 
 async fn create(
@@ -429,7 +469,15 @@ async fn set_finalizers(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::world::Change;
+    use crate::controllers::facts::tests::observer;
     use crds::SwarmSpec;
+    use fleet::planning::freshness::Knowledge;
+    use http::{Method, Request, Response, StatusCode};
+    use kube::client::Body;
+    use std::convert::Infallible;
+    use std::sync::atomic::AtomicUsize;
+    use tower::service_fn;
 
     #[test]
     fn a_drone_is_owned_by_its_swarm_labeled_and_held_until_it_has_landed() {
@@ -452,5 +500,64 @@ mod tests {
         assert_eq!(drone.finalizers(), [labels::LANDED_FINALIZER]);
         assert_eq!(crate::cluster::world::owner(&drone), Some(("u-1", "alpha")));
         assert_eq!(drone.owner_references()[0].block_owner_deletion, Some(true));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_swarm_at_the_quota_of_its_namespace_asks_for_one_drone_at_a_time_however_often_it_is_woken() {
+        let swarm = json!({
+            "apiVersion": "skein.dev/v1alpha1", "kind": "Swarm",
+            "metadata": {
+                "name": "alpha", "namespace": "north", "uid": "u-1", "resourceVersion": "1", "generation": 1,
+                "finalizers": [labels::DRONES_FINALIZER],
+            },
+            "spec": {"replicas": 100},
+        });
+        let asked = Arc::new(AtomicUsize::new(0));
+        let (count, stored) = (Arc::clone(&asked), swarm.clone());
+        let service = service_fn(move |request: Request<Body>| {
+            let refusal = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403,
+                "message": "drones.skein.dev \"a\" is forbidden: exceeded quota: small, limited: count/drones.skein.dev=0"});
+            let (code, body) = if request.method() == Method::POST {
+                count.fetch_add(1, Ordering::Relaxed);
+                (StatusCode::FORBIDDEN, refusal)
+            } else {
+                (StatusCode::OK, stored.clone())
+            };
+            let mut answer = Response::new(Body::from(body.to_string().into_bytes()));
+            *answer.status_mut() = code;
+            async move { Ok::<_, Infallible>(answer) }
+        });
+        let observer = observer(kube::Client::new(service, "north"));
+        observer.leadership.state.knows(Knowledge::Current);
+        let swarm: Swarm = serde_json::from_value(swarm).unwrap();
+        observer.world().swarm(Change::Is(Arc::new(swarm)));
+        let controller = SwarmController {
+            observer,
+            assessments: Arc::default(),
+            expectations: Expectations::default(),
+            paces: Paces::default(),
+            coverages: Arc::default(),
+            reception: Mutex::default(),
+        };
+        let key = Key::new("north", "alpha");
+        let woken = async |times: u32| {
+            for _ in 0..times {
+                let state = &controller.observer.leadership.state;
+                state.confirm(state.now());
+                let later = reconcile(&controller, &key).await.unwrap();
+                assert!(later.is_some(), "it goes on by itself");
+                tokio::time::advance(Duration::from_millis(100)).await;
+            }
+            asked.load(Ordering::Relaxed)
+        };
+        let first = woken(1).await;
+        assert!((1..=CONCURRENCY).contains(&first), "{first} Drones at once");
+        let later = woken(3000).await - first;
+        assert!((10..=35).contains(&later), "{later} in five minutes");
+        let (why, _) = controller.expectations.refusal("u-1", Instant::now()).unwrap();
+        assert!(
+            why.starts_with("cannot create a Drone: exceeded quota: small,"),
+            "{why}"
+        );
     }
 }

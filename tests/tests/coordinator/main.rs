@@ -89,7 +89,10 @@ use skein_tests::scripted_agent::{Agent, Vehicle, from};
 use skein_tests::way::Way;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
-use tenants::while_one_namespace_is_planned_another_is_suspended_deleted_and_grounded;
+use tenants::{
+    a_namespace_at_its_quota_says_so_delays_no_other_and_goes_on_once_it_is_raised,
+    while_one_namespace_is_planned_another_is_suspended_deleted_and_grounded,
+};
 use testkit::process::Signal;
 use testkit::{Launch, ServedBy};
 
@@ -114,6 +117,11 @@ macro_rules! on_both {
 // Decided by the coordinator alone.
 tests_on! {on_embedded_alone, Embedded:
     a_vehicle_on_a_mission_comes_home_where_a_new_geofence_forbids_the_rest,
+}
+
+// The embedded API has no quotas.
+tests_on! {on_kubernetes_alone, Kubernetes:
+    a_namespace_at_its_quota_says_so_delays_no_other_and_goes_on_once_it_is_raised,
 }
 
 on_both! {

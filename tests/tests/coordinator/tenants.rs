@@ -2,12 +2,13 @@
 
 use crate::latched::{fleet, swarm};
 use crate::missions::{condition, fliers, route};
+use crate::{crew, flying};
 use crds::Drone;
 use kube::ResourceExt;
 use serde_json::{Value, json};
 use skein_tests::cluster_field::Field;
 use skein_tests::hostile::{HOSTILE_MISSIONS, slow_to_plan};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 fn mission(namespace: &str, name: &str, spec: &Value) -> Value {
     json!({"apiVersion": "skein.dev/v1alpha1", "kind": "Mission",
@@ -106,4 +107,73 @@ pub async fn while_one_namespace_is_planned_another_is_suspended_deleted_and_gro
         (all > 0).then_some(()).ok_or_else(|| "none".to_owned())
     };
     before_all_is_planned(&field, "the order to reach its vehicle", asked, grounded).await;
+}
+
+fn quota(drones: u32) -> String {
+    let hard = json!({"count/drones.skein.dev": drones.to_string()});
+    let quota = json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few", "namespace": "small"},
+                       "spec": {"hard": hard}});
+    quota.to_string()
+}
+
+/// Waits until kube-controller-manager has taken up the quota, by whose status the API server refuses.
+async fn until_in_force(field: &Field, drones: u32) {
+    let kubectl = field.cluster().kubectl();
+    let in_force = async || {
+        let object = kubectl.json(["get", "resourcequota", "few", "-n", "small"]).unwrap();
+        let hard = object["status"]["hard"]["count/drones.skein.dev"].as_str();
+        (hard == Some(drones.to_string().as_str()))
+            .then_some(())
+            .ok_or_else(|| object["status"].to_string())
+    };
+    field.until("the quota to be in force", in_force).await;
+}
+
+pub async fn a_namespace_at_its_quota_says_so_delays_no_other_and_goes_on_once_it_is_raised(mut field: Field) {
+    field.at_quota = Some("small");
+    let kubectl = field.cluster().kubectl().clone();
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "small"}});
+    kubectl.apply(&namespace.to_string()).unwrap();
+    kubectl.apply(&quota(2)).unwrap();
+    until_in_force(&field, 2).await;
+
+    let coordinator = field.coordinator();
+    let (_vehicles, _agents) = crew(&field, &coordinator, &["n1", "n2", "n3", "n4", "n5"]);
+    field.swarm("small", "alpha", json!({"replicas": 4})).await;
+    let ready = |field: &Field| condition(&field.read("namespaces/small/swarms/alpha"), "Ready");
+    field
+        .until("the Swarm to name the quota", async || {
+            let (status, reason, message) = ready(&field);
+            let says = message.contains("exceeded quota: few") && message.contains("raise that ResourceQuota");
+            let says = says && status == "False" && reason == "Refused";
+            says.then_some(()).ok_or(message)
+        })
+        .await;
+    field.until_drones("two to fly", |drones| flying(drones) == 2).await;
+
+    let asked = Instant::now();
+    field.swarm("north", "bravo", json!({"replicas": 1})).await;
+    field
+        .until_drones("the other namespace to be served", |drones| flying(drones) == 3)
+        .await;
+    println!("the other namespace is served after {} ms", asked.elapsed().as_millis());
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let requests = field.asked().unwrap_or_default().into_iter();
+    let refused = requests.filter(|r| r.namespace == "small" && r.verb == "create" && r.code == 403);
+    let refused = refused.count();
+    println!("{refused} Drones were refused");
+    assert!((1..=20).contains(&refused), "{refused} Drones were refused");
+    assert_eq!(field.all_drones().await.len(), 3);
+
+    kubectl.apply(&quota(4)).unwrap();
+    until_in_force(&field, 4).await;
+    field
+        .until_drones("all to fly by themselves", |drones| flying(drones) == 5)
+        .await;
+    field
+        .until("the Swarm to be ready", async || {
+            let (status, _, message) = ready(&field);
+            (status == "True").then_some(()).ok_or(message)
+        })
+        .await;
 }

@@ -41,6 +41,8 @@ pub enum Waits {
     Airspace(String),
     /// A Mission of a higher priority waits for vehicles, or many Drones do, and no Drone is made.
     Priority(String),
+    /// The API server refuses Drones.
+    Refused(String),
     Planning(String),
 }
 
@@ -60,7 +62,9 @@ impl Waits {
 
     fn text(&self) -> &str {
         match self {
-            Self::Unfit(why) | Self::Airspace(why) | Self::Priority(why) | Self::Planning(why) => why,
+            Self::Unfit(why) | Self::Airspace(why) | Self::Priority(why) | Self::Refused(why) | Self::Planning(why) => {
+                why
+            }
         }
     }
 }
@@ -228,6 +232,7 @@ fn going_on(known: &Known<'_>, step: &Step, percent: u8) -> (&'static str, Strin
         (0, Some(Waits::Airspace(why) | Waits::Priority(why))) => {
             ("Waiting", format!("{percent} percent is flown; {why}"))
         }
+        (0, Some(Waits::Refused(why))) => ("Refused", format!("{percent} percent is flown; {why}")),
         (0, Some(Waits::Planning(why))) => ("Planning", format!("{percent} percent is flown; {why}")),
         (0, None) if !step.progress.refused.is_empty() => {
             ("PlanRefused", format!("{percent} percent is flown; {}", refused(step)))

@@ -11,7 +11,7 @@ use fleet::planning::freshness::Knowledge;
 use fleet::planning::leadership::{ACT_FOR, LASTS};
 use fleet::planning::mission::Stretches;
 use fleet::planning::mission::progress::{Doing, Observed};
-use http::{Request, Response};
+use http::{Method, Request, Response, StatusCode};
 use kube::client::Body;
 use model::ids::NodeName;
 use model::plan::PlanDigest;
@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::time::timeout;
 use tower::service_fn;
 
@@ -32,6 +33,8 @@ const DRONES: &str = "/apis/skein.dev/v1alpha1/namespaces/north/drones";
 struct Field {
     controller: Controller,
     calls: Arc<Mutex<Vec<String>>>,
+    /// Its API server allows no more Drones.
+    is_at_quota: Arc<AtomicBool>,
 }
 
 /// A Mission that asks for one vehicle.
@@ -57,9 +60,10 @@ impl Field {
     /// `takes` is by the path of a call.
     fn with(missions: &[Mission], takes: impl Fn(&str) -> Duration + Clone + Send + 'static) -> Self {
         let calls = Arc::new(Mutex::new(Vec::new()));
-        let made = Arc::clone(&calls);
+        let (made, is_at_quota) = (Arc::clone(&calls), Arc::new(AtomicBool::new(false)));
+        let refuses = Arc::clone(&is_at_quota);
         let service = service_fn(move |request: Request<Body>| {
-            let (made, takes) = (Arc::clone(&made), takes.clone());
+            let (made, takes, refuses) = (Arc::clone(&made), takes.clone(), Arc::clone(&refuses));
             async move {
                 let (parts, body) = request.into_parts();
                 let path = parts.uri.path().to_owned();
@@ -67,6 +71,13 @@ impl Field {
                 let body = body.collect_bytes().await.unwrap();
                 let written: Value = serde_json::from_slice(&body).unwrap_or_default();
                 tokio::time::sleep(takes(&path)).await;
+                if parts.method == Method::POST && path == DRONES && refuses.load(Ordering::Relaxed) {
+                    let refusal = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403,
+                        "message": "drones.skein.dev \"a\" is forbidden: exceeded quota: small, limited: count/drones.skein.dev=0"});
+                    let mut answer = Response::new(Body::from(refusal.to_string().into_bytes()));
+                    *answer.status_mut() = StatusCode::FORBIDDEN;
+                    return Ok(answer);
+                }
                 let kind = if path.starts_with(DRONES) { "Drone" } else { "Mission" };
                 let answer = json!({
                     "apiVersion": "skein.dev/v1alpha1", "kind": kind,
@@ -95,7 +106,11 @@ impl Field {
             reader: Mutex::default(),
             rounds: Mutex::default(),
         };
-        Self { controller, calls }
+        Self {
+            controller,
+            calls,
+            is_at_quota,
+        }
     }
 
     /// The calls of one round, so long after the Lease was renewed last.

@@ -20,6 +20,7 @@ use kube::{Resource, ResourceExt};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
@@ -99,6 +100,7 @@ impl Controller {
             .unseen_creations(uid(subject.mission.as_ref()), &seen, now)
     }
 
+    /// Makes Drones until the API server refuses one, which is noted and no failure; returns how many it has made.
     pub(super) async fn create(
         &self,
         subject: &Subject,
@@ -106,7 +108,7 @@ impl Controller {
         unseen: &[(String, String)],
         count: usize,
         now: Instant,
-    ) -> Result<(), ReconcileError> {
+    ) -> Result<usize, ReconcileError> {
         let mission = subject.mission.as_ref();
         let key = Key::of(mission);
         let mut taken: BTreeSet<String> = progress.parts.iter().map(|part| part.drone.clone()).collect();
@@ -117,32 +119,56 @@ impl Controller {
         };
         let names = drone_names(&key.name, uid(mission)).take(count + SPARE_NAMES);
         let names: Vec<String> = names.filter(free).take(count).collect();
+        let is_refused = AtomicBool::new(false);
         let makes: Vec<_> = names
             .iter()
-            .map(|name| self.make(&api, mission, name, (job.takeoff, now)))
+            .map(|name| self.make(&api, mission, name, (job.takeoff, now), &is_refused))
             .collect();
-        let made: Vec<Result<(), ReconcileError>> =
+        let made: Vec<Result<bool, ReconcileError>> =
             stream::iter(makes).buffer_unordered(CONCURRENT_CALLS).collect().await;
-        made.into_iter().collect()
+        let count = made.iter().filter(|made| matches!(made, Ok(true))).count();
+        match made.into_iter().find_map(Result::err) {
+            Some(ReconcileError::Api(error)) if error.is_refusal() => {
+                let generation = mission.metadata.generation;
+                let times = self.expectations.refused(uid(mission), generation, &error, now);
+                // Often enough to be noticed.
+                if times.is_power_of_two() {
+                    tracing::warn!(mission = %key, %error, failures = times, "the API server refuses Drones; will be tried again");
+                }
+            }
+            Some(error) => return Err(error),
+            None if count > 0 => self.expectations.not_refused(uid(mission)),
+            None => {}
+        }
+        Ok(count)
     }
 
-    /// `takeoff` in meters.
+    /// Makes a Drone, unless another was refused before; `takeoff` in meters.
     async fn make(
         &self,
         api: &Api<Drone>,
         mission: &Mission,
         name: &str,
         (takeoff, now): (f64, Instant),
-    ) -> Result<(), ReconcileError> {
+        is_refused: &AtomicBool,
+    ) -> Result<bool, ReconcileError> {
+        if is_refused.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
         let drone = build(mission, name, takeoff);
         match self.change("create a Drone", api.create(&api::posting(), &drone)).await {
             Ok(made) => {
                 tracing::info!(mission = %Key::of(mission), drone = name, "made a Drone");
                 self.expectations.created(uid(mission), name, uid(&made), now);
-                Ok(())
+                Ok(true)
             }
-            Err(ReconcileError::Api(error)) if error.is_already_exists() => Ok(()),
-            Err(error) => Err(error),
+            Err(ReconcileError::Api(error)) if error.is_already_exists() => Ok(true),
+            Err(error) => {
+                if matches!(&error, ReconcileError::Api(error) if error.is_refusal()) {
+                    is_refused.store(true, Ordering::Relaxed);
+                }
+                Err(error)
+            }
         }
     }
 

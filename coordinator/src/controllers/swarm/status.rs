@@ -8,6 +8,7 @@ use crate::cluster::status::write as write_status;
 use crate::cluster::world::uid;
 use crate::controllers::facts::Observer;
 use crate::controllers::pacing::{Due, Urgency};
+use crate::controllers::swarm::expectations::EXCEEDED_QUOTA;
 use crate::controllers::swarm::members::slot;
 use crate::controllers::swarm::rollout::is_outdated;
 use crate::controllers::swarm::{SwarmController, formation};
@@ -129,7 +130,7 @@ fn assemble(
         count(swarm, drone, &mut tally, &mut flying);
     }
     let mut verdict = readiness(&tally);
-    let refused = trouble.is_some();
+    let foreign = trouble.as_ref().is_some_and(|(_, text)| !text.contains(EXCEEDED_QUOTA));
     if let Some((reason, message)) = trouble {
         verdict = Readiness {
             ready: false,
@@ -146,8 +147,8 @@ fn assemble(
         condition(&old.conditions, kind, Some(value), reason, message, generation, now)
     };
     let mut ready = make("Ready", verdict.ready);
-    // Foreign texts may hold numbers that are no news; the number of flying Drones is.
-    if !refused {
+    // Foreign texts may hold numbers that are no news; the number of flying Drones is, and so are those of a quota.
+    if !foreign {
         ready.message.clone_from(&verdict.message);
     }
     let mut conditions = vec![ready];

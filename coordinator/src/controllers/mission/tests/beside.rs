@@ -190,3 +190,34 @@ async fn a_namespace_with_hundreds_of_waiting_drones_gets_no_more_and_says_so() 
     assert_eq!(why, "Waiting");
     assert!(says.contains("500 Drones of Missions of its namespace wait"), "{says}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_mission_at_the_quota_of_its_namespace_says_so_asks_ever_more_rarely_and_goes_on_once_it_is_raised() {
+    let mut refused = mission("survey", &[labels::DRONES_FINALIZER]);
+    refused.spec.parallelism = 20;
+    let mut field = Field::new(&[refused], Duration::ZERO);
+    field.is_at_quota.store(true, Ordering::Relaxed);
+    let asked = async |field: &mut Field, seconds: u32| {
+        field.calls.lock().unwrap().clear();
+        for _ in 0..seconds {
+            let state = &field.controller.observer.leadership.state;
+            state.confirm(state.now());
+            field.calls_after(Duration::from_secs(1)).await;
+        }
+        let calls = field.calls.lock().unwrap();
+        calls.iter().filter(|call| **call == format!("POST {DRONES}")).count()
+    };
+    let first = asked(&mut field, 1).await;
+    assert!((1..=8).contains(&first), "{first} Drones at once");
+    let later = asked(&mut field, 300).await;
+    assert!((10..=30).contains(&later), "{later} in five minutes");
+    let (why, says) = reason(&field);
+    assert_eq!(why, "Refused");
+    assert!(
+        says.contains("0 percent is flown; cannot create a Drone: exceeded quota: small,"),
+        "{says}"
+    );
+    field.is_at_quota.store(false, Ordering::Relaxed);
+    assert!(asked(&mut field, 35).await > 0, "it goes on by itself");
+    assert_eq!(reason(&field).0, "Waiting");
+}

@@ -165,7 +165,6 @@ fn lower_in_climb(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()
     let record = field.record(NODE);
     let sent = record.orders_since(since);
     ensure!(sent == ["DO_REPOSITION"], "it was sent {sent:?}");
-    ensure!(record.flew_without_a_break_since(since), "it came down");
     let highest = track(field, NODE, since)
         .iter()
         .map(|(_, [_, _, up])| *up)

@@ -78,7 +78,8 @@ pub const ALL: &[Scenario] = &[
         ardupilot: vec![("ADSB_TYPE", 1.0)],
         ..Setup::default()
     })
-    .no_faster_than(2),
+    // Its way until it can stop follows from its speed.
+    .real_time(),
     Scenario::new(
         "bad-station",
         "a station outside the limits is refused with the reason, and its vehicle stays on the ground",

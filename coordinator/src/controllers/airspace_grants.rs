@@ -184,8 +184,8 @@ fn shares_pads(observer: &Observer) -> bool {
     let least = observer.airspace.rules().rules.pads_apart();
     let is_beside =
         |drone: &Drone| node_of(drone).is_some_and(|node| observer.sessions.pad_beside(&node, least).is_some());
-    let drones = observer.world().all_drones(None);
-    drones.iter().any(|drone| refuses(drone) && is_beside(drone))
+    let any = || observer.world().all_drones(None).into_iter();
+    observer.sessions.has_close_pads(least) && any().any(|drone| refuses(&drone) && is_beside(&drone))
 }
 
 fn update(observer: &Observer, metrics: &Metrics) {

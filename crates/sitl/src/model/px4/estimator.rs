@@ -9,7 +9,7 @@ const ALIGNED_S: f64 = 2.9;
 /// A fix is checked a little longer than EKF2_REQ_GPS_H requires.
 const CHECK_S: f64 = 0.2;
 /// Recorded, of 1.17 and 1.18.
-const PROBATION_S: [f64; 2] = [1.2, 0.8];
+const PROBATION_S: [f64; 2] = [1.2, 0.97];
 /// Life of a position without satellites (recorded).
 const DEAD_RECKONING_S: f64 = 5.3;
 

@@ -17,7 +17,7 @@ pub(super) const NEAR_HEIGHT_M: f64 = 0.8;
 /// Lower than this a takeoff goes over the ground first.
 const LOW_M: f64 = 1.0;
 /// Recorded, of 1.17 and 1.18.
-const LAND_DETECT_S: [f64; 2] = [5.7, 3.4];
+const LAND_DETECT_S: [f64; 2] = [5.7, 4.6];
 /// Descends faster than MPC_Z_V_AUTO_DN high up, slower than MPC_LAND_SPEED near the ground (recorded).
 const FAST_SHARE: f64 = 1.05;
 const SLOW_SHARE: f64 = 0.93;

@@ -53,7 +53,8 @@ pub const ALL: &[Scenario] = &[
 fn setup(_: Stack) -> Setup {
     Setup {
         ardupilot: vec![("FS_GCS_ENABLE", 1.0), ("BATT_FS_LOW_ACT", 2.0)],
-        px4: vec![("NAV_DLL_ACT", 2.0), ("COM_LOW_BAT_ACT", 3.0)],
+        // From 1.18 on it is 10 m, which preflight refuses.
+        px4: vec![("NAV_DLL_ACT", 2.0), ("COM_LOW_BAT_ACT", 3.0), ("NAV_ACC_RAD", 2.0)],
         ..Setup::default()
     }
 }

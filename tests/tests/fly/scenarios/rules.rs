@@ -43,7 +43,7 @@ pub const ALL: &[Scenario] = &[
     .real_time(),
     Scenario::new(
         "fence-mission",
-        "a Mission flies against a fence that somebody draws on its way: the autopilot returns, and the rest is flown after it",
+        "a Mission flies against a fence that somebody draws on its way: the autopilot returns, and the rest is flown once a person resumes",
         on_a_mission,
     )
     .with(setup)
@@ -470,6 +470,10 @@ fn on_a_mission(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> 
     let corrected = wait_in_force(field, "geofence", true, 60)?;
     figures.took("corrected after the landing", down, corrected);
     is_aboard(field, &ours)?;
+    field.pass(10, Duration::from_secs(5));
+    let sent = field.record(NODE).orders_since(since);
+    ensure!(sent.is_empty(), "it landed by itself, and was sent {sent:?}");
+    field.skein(&["resume", "--vehicle", NODE])?;
     let object = missions::wait_for(field, "field", "Complete", 240)?;
     ensure!(object["status"]["done"] == "100%", "{}", object["status"]);
     figures.took("complete after the landing", down, now());

@@ -1,6 +1,5 @@
 //! PX4's position estimate: some seconds after boot, and not long without satellites.
 
-use crate::model::config::Firmware;
 use crate::model::core::Core;
 
 const ATTITUDE_S: f64 = 2.1;
@@ -8,18 +7,9 @@ const ATTITUDE_S: f64 = 2.1;
 const ALIGNED_S: f64 = 2.9;
 /// A fix is checked a little longer than EKF2_REQ_GPS_H requires.
 const CHECK_S: f64 = 0.2;
-/// Recorded, of 1.17 and 1.18.
-const PROBATION_S: [f64; 2] = [1.2, 0.97];
+const PROBATION_S: f64 = 1.2;
 /// Life of a position without satellites (recorded).
 const DEAD_RECKONING_S: f64 = 5.3;
-
-fn probation_s(core: &Core) -> f64 {
-    let [older, newer] = PROBATION_S;
-    match core.config.firmware {
-        Firmware::Px4V118 => newer,
-        _ => older,
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Receiver {
@@ -58,7 +48,7 @@ impl Estimator {
 
     pub(super) fn has_position(self, core: &Core) -> bool {
         match self.0 {
-            Receiver::Fix { .. } => core.uptime_s >= self.used_from_s(core) + probation_s(core),
+            Receiver::Fix { .. } => core.uptime_s >= self.used_from_s(core) + PROBATION_S,
             Receiver::NoFix { since_s, had_position } => had_position && core.uptime_s < since_s + DEAD_RECKONING_S,
         }
     }

@@ -16,8 +16,7 @@ const THERE_M: f64 = 0.7;
 pub(super) const NEAR_HEIGHT_M: f64 = 0.8;
 /// Lower than this a takeoff goes over the ground first.
 const LOW_M: f64 = 1.0;
-/// Recorded, of 1.17 and 1.18.
-const LAND_DETECT_S: [f64; 2] = [5.7, 4.6];
+const LAND_DETECT_S: f64 = 5.7;
 /// Descends faster than MPC_Z_V_AUTO_DN high up, slower than MPC_LAND_SPEED near the ground (recorded).
 const FAST_SHARE: f64 = 1.05;
 const SLOW_SHARE: f64 = 0.93;
@@ -280,7 +279,7 @@ impl Flight {
                 }
                 let touched_s = airframe.on_ground().then_some(touched_s.unwrap_or(now_s));
                 *self = Self::Steered { steer, touched_s };
-                if touched_s.is_some_and(|at| now_s >= at + land_detect_s(params)) {
+                if touched_s.is_some_and(|at| now_s >= at + LAND_DETECT_S) {
                     *self = Self::Landed;
                     return Outcome::LandingDetected;
                 }
@@ -339,7 +338,7 @@ impl Flight {
     ) -> Outcome {
         if let Some(at) = touched_s {
             airframe.rest();
-            if now_s >= at + land_detect_s(params) {
+            if now_s >= at + LAND_DETECT_S {
                 *self = Self::Landed;
                 return Outcome::LandingDetected;
             }
@@ -364,15 +363,6 @@ impl Flight {
             *self = Self::Landing { touched_s: Some(now_s) };
         }
         Outcome::Nothing
-    }
-}
-
-/// Seconds on the ground until that is detected.
-fn land_detect_s(params: &Params) -> f64 {
-    let [older, newer] = LAND_DETECT_S;
-    match params.index_of("MAN_OVERRIDE_SPD") {
-        Some(_) => newer,
-        None => older,
     }
 }
 

@@ -452,11 +452,6 @@ impl Sessions {
         !self.noted().away.is_empty()
     }
 
-    /// Whether two vehicles have their places on the ground nearer than `least` to one another, meters.
-    pub fn has_close_pads(&self, least: f64) -> bool {
-        self.noted().pads.has_close(least)
-    }
-
     /// Another whose vehicle has its place on the ground nearer than `least` to that of `node`, meters.
     pub fn pad_beside(&self, node: &NodeName, least: f64) -> Option<NodeName> {
         self.noted().pads.beside(node, least).cloned()

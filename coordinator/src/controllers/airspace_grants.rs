@@ -179,15 +179,6 @@ struct Gathered {
     desire: Desire,
 }
 
-/// Whether vehicles have their places on the ground so near to one another that those take off in turn whose preflight refuses that.
-fn shares_pads(observer: &Observer) -> bool {
-    let least = observer.airspace.rules().rules.pads_apart();
-    let is_beside =
-        |drone: &Drone| node_of(drone).is_some_and(|node| observer.sessions.pad_beside(&node, least).is_some());
-    let any = || observer.world().all_drones(None).into_iter();
-    observer.sessions.has_close_pads(least) && any().any(|drone| refuses(&drone) && is_beside(&drone))
-}
-
 fn update(observer: &Observer, metrics: &Metrics) {
     let airspace = &observer.airspace;
     hear_aircraft(observer);
@@ -195,7 +186,7 @@ fn update(observer: &Observer, metrics: &Metrics) {
     // from home.
     let was_away = airspace.lock().as_ref().is_some_and(Sites::has_one_away);
     let is_away = was_away || observer.sessions.has_one_away() || awaits_one(observer);
-    if !is_away && !observer.world().has_roaming() && !shares_pads(observer) {
+    if !is_away && !observer.world().has_roaming() {
         hear_awaited(observer, |node| observer.sessions.current(node));
         // Routes are numbered over all of a leadership: what is kept goes on when there is a station again.
         if airspace.lock().as_mut().is_some_and(Sites::rest) {

@@ -70,8 +70,6 @@ pub struct World {
     pub refuses_with: &'static str,
     /// GPS_RAW_INT.h_acc and v_acc.
     pub accuracy_mm: [u32; 2],
-    /// North of where all others are, degrees × 10⁷.
-    pub north_e7: i32,
     /// Home, north of the vehicle, degrees × 10⁷.
     pub home_north_e7: i32,
     streams: HashMap<u32, Duration>,
@@ -112,7 +110,6 @@ pub fn world(kind: Kind) -> Shared {
         falls: false,
         refuses_with: "Arm: Compass not healthy",
         accuracy_mm: [900, 1780],
-        north_e7: 0,
         home_north_e7: 0,
         streams: HashMap::new(),
         sent: HashMap::new(),
@@ -450,7 +447,7 @@ impl World {
             }
             33 => MavMessage::GLOBAL_POSITION_INT(GLOBAL_POSITION_INT_DATA {
                 time_boot_ms: boot_ms,
-                lat: 473_977_420 + self.north_e7,
+                lat: 473_977_420,
                 lon: 85_455_940,
                 alt: millimeters(HOME_AMSL + self.altitude),
                 relative_alt: millimeters(self.altitude),
@@ -468,7 +465,7 @@ impl World {
                 ..GPS_RAW_INT_DATA::default()
             }),
             242 => MavMessage::HOME_POSITION(HOME_POSITION_DATA {
-                latitude: 473_977_420 + self.north_e7 + self.home_north_e7,
+                latitude: 473_977_420 + self.home_north_e7,
                 longitude: 85_455_940,
                 altitude: millimeters(HOME_AMSL),
                 ..HOME_POSITION_DATA::default()

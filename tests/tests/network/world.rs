@@ -229,12 +229,7 @@ impl Run<'_> {
             let kind = if theme == Theme::Lent { lent::kind(number) } else { kind };
             let (to_autopilot, line) = mpsc::channel(4);
             let vehicle = match (homes.get(number), wild.as_mut()) {
-                (None, _) => {
-                    let scripted = autopilot::world(kind);
-                    // Five meters apart: with `preflight: Refuse` none takes off beside another in the air.
-                    scripted.lock().unwrap().north_e7 = 450 * number as i32;
-                    Vehicle::Scripted(scripted)
-                }
+                (None, _) => Vehicle::Scripted(autopilot::world(kind)),
                 (Some(home), None) => Vehicle::simulated(kind, *home),
                 (Some(home), Some(wild)) => wild.vehicle(kind, *home),
             };

@@ -1,7 +1,6 @@
 //! Where vehicles take off and land, to name those that are too near to one another.
 //!
 //! Owns: [`Pads`]. Must not: keep anybody on the ground: people chose the homes of vehicles without a station, and simulated ones share one.
-//! Where preflight refuses that, a [`Site`](crate::planning::site::Site) has them take off in turn.
 
 use model::geo::offset;
 use model::ids::NodeName;
@@ -28,8 +27,6 @@ type Square = (i32, i32);
 pub struct Pads {
     at: BTreeMap<NodeName, Wgs84>,
     squares: BTreeMap<Square, BTreeSet<NodeName>>,
-    /// Bits of the distance that was asked for last, and whether two are nearer than that; until a place changes.
-    close: Option<(u64, bool)>,
 }
 
 impl Pads {
@@ -48,31 +45,18 @@ impl Pads {
         self.forget(node);
         self.squares.entry(square(place)).or_default().insert(node.clone());
         self.at.insert(node.clone(), place);
-        self.close = None;
     }
 
     pub fn forget(&mut self, node: &NodeName) {
         let Some(square) = self.at.remove(node).map(square) else {
             return;
         };
-        self.close = None;
         if let Some(there) = self.squares.get_mut(&square) {
             there.remove(node);
             if there.is_empty() {
                 self.squares.remove(&square);
             }
         }
-    }
-
-    /// Whether two places are nearer than `least` to one another, meters over ground.
-    pub fn has_close(&mut self, least: f64) -> bool {
-        let known = self.close.filter(|(asked, _)| *asked == least.to_bits());
-        let found = known.map_or_else(
-            || self.at.keys().any(|node| self.beside(node, least).is_some()),
-            |(_, found)| found,
-        );
-        self.close = Some((least.to_bits(), found));
-        found
     }
 
     /// Another whose place is nearer than `least` to that of `node`, meters over ground.
@@ -183,13 +167,8 @@ mod tests {
         assert_eq!(pads.beside(&node("b"), 3.7), Some(&node("c")));
         pads.note(&node("c"), &Report::of_nothing(node("c")));
         assert_eq!(pads.beside(&node("b"), 3.7), Some(&node("c")), "it stands there still");
-        assert!(pads.has_close(3.7));
-        assert!(!pads.has_close(0.0), "of another distance nothing is known");
         pads.forget(&node("c"));
         assert_eq!(pads.beside(&node("b"), 3.7), None);
-        assert!(!pads.has_close(3.7));
-        pads.note(&node("a"), &stands("a", here));
-        assert!(pads.has_close(3.7));
-        assert_eq!(pads.squares.len(), 1);
+        assert_eq!(pads.squares.len(), 2);
     }
 }

@@ -1,7 +1,7 @@
 //! Places on the ground, and the returns of autopilots to them: which vehicles these keep from a goal.
 
 use super::observed::around;
-use super::{ABOVE_HOME, CROSSED_STATION, Desire, Expected, NOWHERE, SHARED_RETURN, Site, WANDERS, first_and_more};
+use super::{ABOVE_HOME, CROSSED_STATION, Expected, NOWHERE, SHARED_RETURN, Site, WANDERS, first_and_more};
 use crate::airspace::{PlanReturns, Route, crossed_stations, shared_returns};
 use crate::planning::movement::Goal;
 use model::geo::Local;
@@ -331,53 +331,26 @@ impl Site {
         if leave.is_empty() {
             return;
         }
-        let (squares, side) = self.squares();
+        let side = self.pads_apart().max(1.0);
+        let mut squares: BTreeMap<[i64; 2], Vec<(&NodeName, Local)>> = BTreeMap::new();
+        for (node, pad) in self.pads() {
+            squares.entry(square(pad, side)).or_default().push((node, pad));
+        }
         let mut kept = Vec::new();
         for (node, pad) in leave {
-            let near = beside(&squares, pad, side);
-            let why = self.no_room_beside(&node, pad, near.into_iter());
+            let [east, north] = square(pad, side);
+            let beside = |middle: i64| [middle.saturating_sub(1), middle, middle.saturating_add(1)];
+            let around = beside(east)
+                .into_iter()
+                .flat_map(|east| beside(north).map(|north| [east, north]));
+            let near = around.filter_map(|at| squares.get(&at)).flatten().copied();
+            let why = self.no_room_beside(&node, pad, near);
             kept.extend(why.map(|why| (node, why)));
         }
         for (node, why) in kept {
             goals.remove(&node);
             self.waiting.insert(node, why);
         }
-    }
-
-    /// All pads, in squares of this side.
-    fn squares(&self) -> (Squares<'_>, f64) {
-        let side = self.pads_apart().max(1.0);
-        let mut squares = Squares::new();
-        for (node, pad) in self.pads() {
-            squares.entry(square(pad, side)).or_default().push((node, pad));
-        }
-        (squares, side)
-    }
-
-    /// Vehicles that are to hold above their homes, and whose preflight refuses that, each with those whose places are so near that one of two
-    /// may land on the other.
-    pub(super) fn close_pads(
-        &self,
-        vehicles: &BTreeMap<NodeName, Expected<'_>>,
-    ) -> BTreeMap<NodeName, BTreeSet<NodeName>> {
-        let is_kept = |node: &NodeName| {
-            let expected = vehicles.get(node).filter(|_| self.strict.contains(node));
-            expected.is_some_and(|expected| matches!(expected.desire, Desire::AboveHome(_)))
-        };
-        let mut close = BTreeMap::new();
-        if !vehicles.keys().any(is_kept) {
-            return close;
-        }
-        let (squares, side) = self.squares();
-        for (node, pad) in self.pads().filter(|(node, _)| is_kept(node)) {
-            let near = beside(&squares, pad, side).into_iter();
-            let near = near.filter(|(other, place)| *other != node && place.over_ground(pad) < self.pads_apart());
-            let near: BTreeSet<NodeName> = near.map(|(other, _)| other.clone()).collect();
-            if !near.is_empty() {
-                close.insert(node.clone(), near);
-            }
-        }
-        close
     }
 
     /// Where a vehicle in the air holds, or will, with the airspace around it.
@@ -502,19 +475,6 @@ fn what_to_do() -> String {
 /// Whether one place is the other, within what homes wander.
 fn near(a: Local, b: Local) -> bool {
     a.over_ground(b) <= WANDERS.0 && (a.up - b.up).abs() <= WANDERS.1
-}
-
-/// Pads by squares.
-type Squares<'a> = BTreeMap<[i64; 2], Vec<(&'a NodeName, Local)>>;
-
-/// Those in the square of `pad`, and in the squares around it.
-fn beside<'a>(squares: &Squares<'a>, pad: Local, side: f64) -> Vec<(&'a NodeName, Local)> {
-    let [east, north] = square(pad, side);
-    let three = |middle: i64| [middle.saturating_sub(1), middle, middle.saturating_add(1)];
-    let around = three(east)
-        .into_iter()
-        .flat_map(|east| three(north).map(|north| [east, north]));
-    around.filter_map(|at| squares.get(&at)).flatten().copied().collect()
 }
 
 /// Over ground, of squares of this side.

@@ -178,7 +178,6 @@ impl Site {
         self.takeoffs.nowhere.clear();
         self.takeoffs.below.clear();
         self.keep_granted_plans(vehicles, now);
-        let close = self.close_pads(vehicles);
         for (node, expected) in vehicles {
             let grounded = self.claims.place(node).filter(|(_, on_ground)| *on_ground);
             let Some((at, _)) = grounded else {
@@ -187,7 +186,7 @@ impl Site {
                 if let Some(report) = down.filter(|_| matches!(expected.desire, Desire::AboveHome(_)))
                     && !self.is_elsewhere(report)
                 {
-                    self.keep_takeoff(node, report, (expected, vehicles), &close, now);
+                    self.keep_takeoff(node, report, (expected, vehicles), now);
                     continue;
                 }
                 self.revoke_takeoff(node, now);
@@ -217,7 +216,6 @@ impl Site {
             let holds_above = matches!(expected.desire, Desire::AboveHome(_));
             let waits =
                 holds_above && (self.wait_for_accuracy(node, "does not take off") || self.wait_for_fences(node));
-            let waits = waits || self.wait_for_close_pad(node, &close, vehicles);
             match self.way_up(at, expected).filter(|_| !waits) {
                 Some(way) => self.let_climb(node, way, vehicles, now),
                 None if until.is_some_and(|until| now > until) => self.revoke_takeoff(node, now),
@@ -233,7 +231,6 @@ impl Site {
         node: &NodeName,
         report: &Report,
         (expected, vehicles): (&Expected<'_>, &BTreeMap<NodeName, Expected<'_>>),
-        close: &BTreeMap<NodeName, BTreeSet<NodeName>>,
         now: Moment,
     ) {
         let at = report
@@ -241,8 +238,7 @@ impl Site {
             .and_then(|position| self.frame.local(position.at, position.amsl).ok());
         let way = at.and_then(|at| self.way_up(at, expected));
         let is_given = self.takeoffs.until.contains_key(node) && !self.takeoffs.plans.contains_key(node);
-        let waits = !is_given && self.wait_for_close_pad(node, close, vehicles);
-        let may_begin = |way: &Route| !waits && self.fences.is_some() && self.is_clear(node, way, vehicles);
+        let may_begin = |way: &Route| self.fences.is_some() && self.is_clear(node, way, vehicles);
         match way {
             Some(way) if is_given || may_begin(&way) => self.let_climb(node, way, vehicles, now),
             way => {
@@ -408,38 +404,6 @@ impl Site {
             });
         }
         found
-    }
-
-    /// Whether a vehicle above its home waits on the ground for another whose place is too near, and which is in the air or about to take off:
-    /// one of the two might land on the other. One whose autopilot does not arm keeps nobody down.
-    fn wait_for_close_pad(
-        &mut self,
-        node: &NodeName,
-        close: &BTreeMap<NodeName, BTreeSet<NodeName>>,
-        vehicles: &BTreeMap<NodeName, Expected<'_>>,
-    ) -> bool {
-        let Takeoffs { until, crossed, .. } = &self.takeoffs;
-        let is_given = |one: &NodeName| until.contains_key(one) && !crossed.contains(one);
-        let arms = |other: &NodeName| {
-            let report = vehicles.get(other).and_then(|expected| expected.report);
-            report.is_some_and(|(report, _)| report.ready != Some(false))
-        };
-        let goes_first = |other: &NodeName| is_given(other) && arms(other) && (!is_given(node) || other < node);
-        let is_down = |other: &NodeName| self.claims.place(other).is_some_and(|(_, on_ground)| on_ground);
-        let mut others = close.get(node).into_iter().flatten();
-        let Some(other) = others.find(|other| !is_down(other) || goes_first(other)) else {
-            return false;
-        };
-        let why = format!(
-            "does not take off (preflight: Refuse): the vehicle of node {other} is in the air, or about to be, and has its place less than {:.0} m \
-             away, where one might land on the other",
-            self.claims.rules().pads_apart().ceil()
-        );
-        if self.takeoffs.until.contains_key(node) {
-            self.takeoffs.crossed.insert(node.clone());
-        }
-        self.waiting.insert(node.clone(), why);
-        true
     }
 
     fn wait_for_fences(&mut self, node: &NodeName) -> bool {

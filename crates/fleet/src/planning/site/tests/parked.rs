@@ -134,42 +134,6 @@ fn homes_too_near_to_land_at_are_found_wherever_on_the_field_they_are() {
 }
 
 #[test]
-fn of_two_without_stations_whose_homes_are_too_near_the_second_waits_on_the_ground_where_refused() {
-    let above = Desire::AboveHome(AltitudeAboveHome(10.0));
-    for (apart, is_strict, waits) in [(1.0, true, true), (1.0, false, false), (5.0, true, false)] {
-        let mut site = new();
-        let mut vehicles = [vehicle("a", 0.0, above), vehicle("b", apart, above)];
-        site.keep_returns_clear(if is_strict {
-            [node("a"), node("b")].into()
-        } else {
-            BTreeSet::new()
-        });
-        let case = format!("{apart} m, strict: {is_strict}");
-        let fly = |site: &mut Site, vehicles: &[Vehicle], second: u64| {
-            let mut reports = [vehicles[0].report(at(second)), vehicles[1].report(at(second))];
-            for (report, vehicle) in reports.iter_mut().zip(vehicles) {
-                report.held.as_mut().unwrap().grounded = vehicle.up < 0.5;
-            }
-            take_in(site, vehicles, &reports, second);
-            ["a", "b"].map(|name| site.may_take_off(&node(name)))
-        };
-        for second in 1..3 {
-            assert_eq!(fly(&mut site, &vehicles, second), [true, !waits], "{case}");
-        }
-        (vehicles[0].up, vehicles[0].activity) = (10.0, Activity::Holding);
-        assert_eq!(fly(&mut site, &vehicles, 10)[1], !waits, "{case}");
-        let why = site.plan_waits(&node("b")).unwrap_or_default();
-        assert_eq!(
-            why.contains("the vehicle of node a is in the air"),
-            waits,
-            "{case}: {why}"
-        );
-        (vehicles[0].up, vehicles[0].activity, vehicles[0].desire) = (0.0, Activity::Idle, Desire::Nothing);
-        assert!(fly(&mut site, &vehicles, 20)[1], "{case}: it has landed");
-    }
-}
-
-#[test]
 fn a_takeoff_order_of_the_former_leader_is_taken_back_while_another_holds_above() {
     let mut site = new();
     let mut vehicles = [

@@ -165,8 +165,7 @@ impl Airspace {
     }
 
     /// The altitude above home at which the vehicle of `node` is to hold for `drone`, which asks for another, and why it differs: while the
-    /// way there is not clear, or a Geofence forbids it, the one of the order that its agent holds, or, for another that has come into its way,
-    /// one at which it stops.
+    /// way there is not clear, or a Geofence forbids it, the one of the order that its agent holds.
     pub fn height(
         &self,
         drone: &Drone,
@@ -175,11 +174,6 @@ impl Airspace {
         asked: AltitudeAboveHome,
     ) -> (AltitudeAboveHome, Option<NoLift>) {
         let own = DroneUid(uid(drone).to_owned());
-        // Once its agent has that order, that is the altitude that it holds.
-        let flies = node.filter(|_| holds_flight(&own, report));
-        if let Some(stop) = flies.and_then(|node| self.lock().as_ref()?.stops_at(node)) {
-            return (stop, Some(NoLift::Airspace));
-        }
         let Some((node, held)) = node.zip(held_height(&own, report, asked)) else {
             return (asked, None);
         };

@@ -15,7 +15,7 @@ use crate::flight::battery::Levels;
 use crate::flight::memory::{Memory, OVER_HOME_M, StepKind};
 use crate::flight_record::{FlightRecord, Stage};
 use crate::safety::{ArmPermit, ArmQuestion, FailsafeQuestion, NoArm, Rest, gives_way, may_arm};
-use height::{another_height, end_climb};
+use height::another_height;
 pub use mode_of_now::waits_for_heartbeat;
 use model::assignment::{Assignment, Desired, Fence, GroundedWhy, OnCoordinatorLoss, OnLowBattery};
 use model::battery_level::Level;
@@ -395,8 +395,7 @@ fn in_the_air(s: &Situation<'_>, held: &Assignment, part: Airborne, altitude: Al
             }
             let climbing = part == Airborne::TakingOff || s.vehicle.mode(s.now) == Some(Mode::Takeoff);
             if climbing {
-                let ends = route::end_climb(s, held).or_else(|| end_climb(s, held, altitude));
-                let ends = ends.map(|step| paced(s, step, Activity::TakingOff));
+                let ends = route::end_climb(s, held).map(|step| paced(s, step, Activity::TakingOff));
                 return ends.unwrap_or_else(|| rest(Activity::TakingOff));
             }
             // It has begun to land; the HEARTBEAT with that mode is still to come.
@@ -627,8 +626,7 @@ fn overtaken(kind: StepKind, s: &Situation<'_>) -> bool {
         StepKind::SetStation | StepKind::AskReasons => !down,
         StepKind::ChangeHeight | StepKind::FlyTo | StepKind::SetSpeed | StepKind::TurnTo | StepKind::Stop => {
             // It may end a climb, in which a PX4 has a mode of its own.
-            let ends_climb = matches!(kind, StepKind::FlyTo | StepKind::ChangeHeight);
-            let climbs = ends_climb && mode == Some(Mode::Takeoff);
+            let climbs = kind == StepKind::FlyTo && mode == Some(Mode::Takeoff);
             !matches!(truth, FlightTruth::Airborne(Airborne::InAir | Airborne::TakingOff))
                 || mode.is_some_and(|mode| mode != Mode::Station && !climbs)
         }

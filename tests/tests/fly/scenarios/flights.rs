@@ -6,7 +6,6 @@ use anyhow::{Context, ensure};
 use mavlink::dialects::ardupilotmega::{MavCmd, MavMessage, MavSysStatusSensor};
 use serde_json::json;
 
-use super::stations::track;
 use crate::field::{Field, NODES, SWARM, Setup};
 use crate::figures::Figures;
 use crate::objects::condition;
@@ -28,12 +27,6 @@ pub const ALL: &[Scenario] = &[
         })
         .no_faster_than(2),
     Scenario::new("height", "a changed altitude is flown to by one command each", height),
-    Scenario::new(
-        "lower-in-climb",
-        "an altitude that becomes lower in the climb after the takeoff ends that climb by one command",
-        lower_in_climb,
-    )
-    .no_faster_than(2),
     Scenario::new(
         "ground-release",
         "a ground order lands within a second, latches, and ends with its release",
@@ -143,35 +136,6 @@ fn height(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         ensure!(record.flew_without_a_break_since(since), "it came down");
     }
     Ok(())
-}
-
-fn lower_in_climb(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
-    const TOP: f64 = 60.0;
-    const LOWER: f64 = 30.0;
-    field.fly(1, TOP)?;
-    field.wait("the climb", 150, || {
-        let up = field.record(NODE).height().unwrap_or_default();
-        ensure!(up > 10.0, "it is at {up:.1} m");
-        Ok(())
-    })?;
-    let since = now();
-    let patch = json!({"spec": {"template": {"spec": {"takeoffAltitudeMeters": LOWER}}}}).to_string();
-    field
-        .kubectl()
-        .run(["patch", "swarm", SWARM, "--type=merge", "-p", &patch])?;
-    field.wait_in_air(&[NODE], LOWER)?;
-    field.wait_ready(NODE)?;
-    field.pass(10, Duration::from_secs(3));
-    let record = field.record(NODE);
-    let sent = record.orders_since(since);
-    ensure!(sent == ["DO_REPOSITION"], "it was sent {sent:?}");
-    let highest = track(field, NODE, since)
-        .iter()
-        .map(|(_, [_, _, up])| *up)
-        .fold(0.0, f64::max);
-    figures.note(format!("ordered to {LOWER} m, it rose to {highest:.1} m"));
-    ensure!(highest < LOWER + 3.0, "it rose to {highest:.1} m");
-    field.wait_in_air(&[NODE], LOWER)
 }
 
 fn ground_release(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {

@@ -1,7 +1,6 @@
 //! Another altitude for a vehicle that holds: the desired altitude changed in flight.
 
 use super::{Situation, Step};
-use model::assignment::Assignment;
 use model::units::AltitudeAboveHome;
 use model::vehicle::{Mode, TRUTH_STALE_AFTER};
 use model::whereabouts::DRIFTS;
@@ -23,20 +22,6 @@ pub(super) fn another_height(s: &Situation<'_>, desired: AltitudeAboveHome) -> O
     // A leader confirms it now, and the vehicle is in our mode.
     let may = s.led() && s.vehicle.mode(s.now) == Some(Mode::Station);
     (elsewhere && may).then_some(Step::ChangeHeight {
-        altitude: desired,
-        at: place.at,
-    })
-}
-
-/// The step that ends a climb after the takeoff early, at a lower altitude than that: the coordinator stops it so for another in its way up.
-pub(super) fn end_climb(s: &Situation<'_>, held: &Assignment, desired: AltitudeAboveHome) -> Option<Step> {
-    // Its route or its plan has its altitudes.
-    if held.routed || held.plan.is_some() || !s.led() {
-        return None;
-    }
-    let place = s.vehicle.position.as_ref()?.fresh(s.now, TRUTH_STALE_AFTER)?;
-    let top = s.memory.height()?;
-    (top.0 - desired.0 > ALTITUDE_EPSILON_M).then_some(Step::ChangeHeight {
         altitude: desired,
         at: place.at,
     })
@@ -100,20 +85,6 @@ mod tests {
         w.memory.ended(StepKind::ChangeHeight, &Outcome::Accepted, w.now, 0.0);
         w.now = w.now.plus(Duration::from_secs(2));
         assert_eq!(step(&w), Step::Nothing, "it was agreed, and takes its time");
-    }
-
-    #[test]
-    fn a_climb_that_is_to_end_lower_ends_there_by_a_leader_only() {
-        for mode in [Mode::Station, Mode::Takeoff] {
-            let landed = Some(LandedState::TakingOff);
-            let climbing = |desired: f64| holding(8.0, desired, Some(40.0)).vehicle(true, landed, mode, true);
-            let mut w = climbing(14.0);
-            assert_eq!((w.decide().step, w.decide().activity), (to(14.0), Activity::TakingOff));
-            assert!(!called_off(StepKind::ChangeHeight, &w.situation()), "{mode:?}");
-            assert_eq!(climbing(40.0).kind(), None, "{mode:?}");
-            w.confirmed = false;
-            assert_eq!(w.kind(), None, "{mode:?}");
-        }
     }
 
     #[test]

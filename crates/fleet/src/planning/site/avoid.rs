@@ -102,13 +102,6 @@ impl Site {
 
     fn make_way(&mut self, danger: &Danger, expected: Option<&Expected<'_>>, now: Moment) -> Action {
         let report = expected.and_then(|expected| expected.report).map(|(report, _)| report);
-        let is_above_home = expected.is_some_and(|expected| matches!(expected.desire, Desire::AboveHome(_)));
-        if let (Avoidance::Stop, Some(report)) = (&danger.avoidance, report.filter(|_| is_above_home)) {
-            return match self.stop_height(&danger.vehicle, report, now) {
-                true => Action::Stops,
-                false => Action::Stays,
-            };
-        }
         let of_plan = report.filter(|_| expected.is_some_and(|expected| expected.desire == Desire::Plan));
         // On its way up it is on no plan yet: it stops there as on a route.
         let rises = report.is_some_and(climbs);

@@ -351,10 +351,6 @@ impl Sites {
         self.site(node)?.changes_to(node)
     }
 
-    pub fn stops_at(&self, node: &NodeName) -> Option<AltitudeAboveHome> {
-        self.site(node).filter(|_| !self.asleep)?.stops_at(node)
-    }
-
     pub fn owns_plan(&self, node: &NodeName) -> bool {
         self.site(node).is_some_and(|site| site.owns_plan(node))
     }

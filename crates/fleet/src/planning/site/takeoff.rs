@@ -24,9 +24,6 @@ use std::time::Duration;
 /// How long a revoked takeoff order may still be on its way to its agent.
 const MAY_BE_UNDER_WAY: Duration = Duration::from_secs(30);
 
-/// Altitudes of orders are the same within this, meters.
-const SAME_ORDER: f64 = 0.05;
-
 /// Homes wander; a vehicle farther from its plan's start was carried elsewhere, meters.
 const HOME_WANDERS: f64 = 10.0;
 
@@ -45,8 +42,6 @@ pub(super) struct Takeoffs {
     changes: BTreeMap<NodeName, AltitudeAboveHome>,
     /// Granted altitudes, and until when at least the way there is its own.
     heights: BTreeMap<NodeName, (AltitudeAboveHome, Moment)>,
-    /// Altitudes, granted as well, at which vehicles end a climb or a change of altitude, until their agents have that order.
-    stops: BTreeMap<NodeName, AltitudeAboveHome>,
     /// Vehicles that wait, each with the one at a station straight above through which its autopilot would return.
     pub(super) below: BTreeMap<NodeName, NodeName>,
     /// No vehicle has a station, or flies for a Mission.
@@ -59,7 +54,6 @@ impl Takeoffs {
         self.plans.remove(node);
         self.crossed.remove(node);
         self.heights.remove(node);
-        self.stops.remove(node);
     }
 }
 
@@ -70,7 +64,6 @@ impl Site {
         self.altitudes_left.clear();
         // Nor is anybody warned of a station.
         self.takeoffs.below.clear();
-        self.takeoffs.stops.clear();
         self.returns = Returns::default();
         !std::mem::replace(&mut self.takeoffs.asleep, true)
     }
@@ -93,58 +86,6 @@ impl Site {
 
     pub fn changes_to(&self, node: &NodeName) -> Option<AltitudeAboveHome> {
         self.takeoffs.heights.get(node).map(|(height, _)| *height)
-    }
-
-    /// The altitude at which a vehicle is to end its climb, or its change of altitude, for another in its way; `None` once its agent has
-    /// that order.
-    pub fn stops_at(&self, node: &NodeName) -> Option<AltitudeAboveHome> {
-        self.takeoffs.stops.get(node).copied()
-    }
-
-    /// Has a vehicle above its home that climbs, or changes its altitude, hold where it can stop. Its order has no route: it names that altitude,
-    /// and the requested one only once the rest of the way is granted. Returns whether it does so from now on.
-    pub(super) fn stop_height(&mut self, node: &NodeName, report: &Report, now: Moment) -> bool {
-        let is_up = matches!(report.truth, FlightTruth::Airborne(up) if up != Airborne::Landing);
-        let ours = matches!(report.activity, Activity::TakingOff | Activity::Holding);
-        // An agent of an older version does not say when it has the order.
-        let is_told = ordered_height(report).is_some();
-        if !(is_up && ours && is_told) || self.takeoffs.stops.contains_key(node) {
-            return false;
-        }
-        let Some((stop, home)) = self.claims.stop(node, now).zip(self.home(report)) else {
-            return false;
-        };
-        // It may still be on its way from a station that it had.
-        if !stop.is_upright_to(stop.end()) {
-            return false;
-        }
-        let height = AltitudeAboveHome(stop.end().up - home.up);
-        self.takeoffs.stops.insert(node.clone(), height);
-        self.takeoffs
-            .heights
-            .insert(node.clone(), (height, now.plus(MAY_BE_UNDER_WAY)));
-        true
-    }
-
-    /// Whether the vehicle waits with a change of its altitude along `way` for one for which it has just stopped, or another that does not keep
-    /// to its airspace. Vehicles that hold above their homes do not count.
-    fn waits_for_strays(&mut self, node: &NodeName, way: Option<&Route>, now: Moment) -> bool {
-        let near = self.keeps_clear(node).map(|what| format!("it {what}"));
-        let in_the_way = || {
-            let mut found = self.claims.in_the_way(node, way?);
-            let unsteady = self.claims.unsteady(now).filter(|(_, why)| *why != Unsteady::Silent);
-            let strays: BTreeSet<&NodeName> = unsteady.map(|(name, _)| name).collect();
-            found.retain(|owner| match owner {
-                Owner::Vehicle(name) => strays.contains(name),
-                Owner::Traffic(_) => true,
-            });
-            (!found.is_empty()).then(|| super::sentence(&Waiting::For(found)))
-        };
-        let why = near.or_else(in_the_way);
-        let waits = why.is_some();
-        let text = why.map(|why| (node.clone(), format!("does not change its altitude: {why}")));
-        self.waiting.extend(text);
-        waits
     }
 
     /// Whether the airspace of a vehicle on the ground is the path of a plan.
@@ -295,9 +236,6 @@ impl Site {
                     None => continue,
                 },
             };
-            if is_new && !is_below && self.waits_for_strays(&node, way.as_ref(), now) {
-                continue;
-            }
             let is_clear = |way: &Route| self.is_clear(&node, way, vehicles);
             if is_below || self.changes_to(&node) == Some(height) || way.as_ref().is_none_or(is_clear) {
                 if let Some(way) = way {
@@ -327,16 +265,6 @@ impl Site {
                 self.claims.claim_takeoff(&node, None, now);
             }
         }
-        let has_it = |node: &NodeName, stop: AltitudeAboveHome| {
-            let report = vehicles.get(node).and_then(|expected| expected.report);
-            let held = report.and_then(|(report, _)| ordered_height(report));
-            held.is_some_and(|held| (held.0 - stop.0).abs() <= SAME_ORDER)
-        };
-        let Takeoffs { stops, heights, .. } = &mut self.takeoffs;
-        stops.retain(|node, stop| {
-            let is_granted = heights.get(node).is_some_and(|(height, _)| height == stop);
-            is_granted && !has_it(node, *stop)
-        });
     }
 
     /// Lowest to highest place of a vehicle that is to change to `height`: its place, its agent's order, one that may be on its way, and

@@ -419,52 +419,24 @@ fn a_vehicle_that_climbs_to_its_station_stops_below_one_that_comes_into_its_way_
 }
 
 #[test]
-fn a_vehicle_without_a_station_stops_its_climb_below_one_that_comes_into_its_way_and_climbs_on() {
-    let (mut site, asked) = (new(), AltitudeAboveHome(40.0));
+fn a_vehicle_without_a_station_is_not_stopped_in_its_climb_and_its_event_says_so() {
+    let mut site = new();
     let mut vehicles = [
-        vehicle("a", 0.0, Desire::AboveHome(asked)),
+        vehicle("a", 0.0, Desire::AboveHome(AltitudeAboveHome(40.0))),
         vehicle("pilot", 200.0, Desire::Nothing),
     ];
-    let fly = |site: &mut Site, vehicles: &[Vehicle], held: AltitudeAboveHome, second: u64| {
-        let mut reports = [vehicles[0].report(at(second)), vehicles[1].report(at(second))];
-        reports[0].held.as_mut().unwrap().details = Some(HeldDetails {
-            altitude: Some(held),
-            ..HeldDetails::default()
-        });
-        let changes = (held != asked).then(|| (node("a"), asked));
-        site.changes(changes.into_iter().collect());
-        take_in(site, vehicles, &reports, second);
-    };
     for second in 9..13 {
         comes_in(&mut vehicles[1], second);
         if second > 9 {
             vehicles[0].up += 2.0;
             vehicles[0].activity = Activity::TakingOff;
         }
-        fly(&mut site, &vehicles, asked, second);
+        update(&mut site, &vehicles, second);
     }
     let pair = (Owner::Vehicle(node("pilot")), node("a"));
     let did = site.endangered().get(&pair).map(|danger| danger.action);
-    assert_eq!(did, Some(Action::Stops));
-    let stop = site.stops_at(&node("a")).unwrap();
-    assert!(stop.0 > 6.0 && stop.0 < 21.0, "{stop:?}");
-    (vehicles[0].up, vehicles[0].activity) = (stop.0, Activity::Holding);
-    for second in 13..28 {
-        comes_in(&mut vehicles[1], 17);
-        fly(&mut site, &vehicles, stop, second);
-        assert_eq!(site.changes_to(&node("a")), Some(stop), "second {second}");
-    }
-    assert_eq!(site.stops_at(&node("a")), None, "its agent has the order");
-    let why = site.plan_waits(&node("a")).unwrap();
-    assert!(
-        why.starts_with("does not change its altitude: waits for the airspace of the vehicle of node pilot"),
-        "{why}"
-    );
-    (vehicles[1].at, vehicles[1].up, vehicles[1].activity) = ((200.0, 0.0), 0.0, Activity::Idle);
-    for second in 30..33 {
-        fly(&mut site, &vehicles, stop, second);
-    }
-    assert!(site.may_change_to(&node("a"), asked), "it goes on");
+    assert_eq!(did, Some(Action::Stays));
+    assert_eq!(site.route(&node("a")), None);
 }
 
 fn helicopter() -> Aircraft {

@@ -63,6 +63,9 @@ const REST_PER_DRONE: Duration = Duration::from_micros(10);
 /// Names tried beyond those needed, before giving up until the cache shows what is in the way.
 const SPARE_NAMES: usize = 20_000;
 
+/// Least time between two creations after one that the API server refuses.
+const LEAST_REST: Duration = Duration::from_millis(100);
+
 #[derive(Debug)]
 pub struct SwarmController {
     pub observer: Observer,
@@ -292,7 +295,10 @@ async fn converge(
     }
     filled.write(&controller.observer, drones).await?;
     let refused = controller.expectations.refusal(uid(swarm), Instant::now());
-    let ask_again = refused.map(|(_, rest)| rest);
+    // Not where none is to be made now, by a formation that cannot be, or is not known yet.
+    let ask_again = refused
+        .filter(|_| plan.create > 0)
+        .map(|(_, rest)| rest.max(LEAST_REST));
     let more = (plan.create > making && ask_again.is_none()) || plan.delete.len() > MAX_DRONES_PER_RECONCILE;
     // Just started: airborne and idle vehicles are known once the agents have connected.
     let unsure = grace.filter(|_| plan.unsure);
@@ -513,7 +519,7 @@ mod tests {
             "spec": {"replicas": 100},
         });
         let asked = Arc::new(AtomicUsize::new(0));
-        let (count, stored) = (Arc::clone(&asked), swarm.clone());
+        let (count, stored, mut edited) = (Arc::clone(&asked), swarm.clone(), swarm.clone());
         let service = service_fn(move |request: Request<Body>| {
             let refusal = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403,
                 "message": "drones.skein.dev \"a\" is forbidden: exceeded quota: small, limited: count/drones.skein.dev=0"});
@@ -558,6 +564,20 @@ mod tests {
         assert!(
             why.starts_with("cannot create a Drone: exceeded quota: small,"),
             "{why}"
+        );
+
+        let place = json!({"latitudeDegrees": 47.4, "longitudeDegrees": 8.5, "altitudeMeters": 20});
+        edited["metadata"]["generation"] = json!(2);
+        edited["spec"]["formation"] = json!({"shape": "Points", "points": [place]});
+        let swarm: Swarm = serde_json::from_value(edited).unwrap();
+        controller.observer.world().swarm(Change::Is(Arc::new(swarm)));
+        tokio::time::advance(Duration::from_secs(60)).await;
+        let state = &controller.observer.leadership.state;
+        state.confirm(state.now());
+        let later = reconcile(&controller, &key).await.unwrap();
+        assert!(
+            later != Some(Duration::ZERO),
+            "its places are too few for it: nothing is asked for"
         );
     }
 }

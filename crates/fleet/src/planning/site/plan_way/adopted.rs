@@ -10,6 +10,7 @@ use model::report::Report;
 use model::time::Moment;
 use model::vehicle::FlightTruth;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Agents report to a new leader within this, if they do.
@@ -18,7 +19,7 @@ const HEARD_WITHIN: Duration = Duration::from_secs(30);
 /// Owners that could be anywhere when a plan was adopted, and when that was.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Unasked {
-    owners: BTreeSet<Owner>,
+    owners: Arc<BTreeSet<Owner>>,
     since: Moment,
 }
 
@@ -81,7 +82,7 @@ impl Site {
             corners: self.claims.corners(node),
             stopped: !keeps_to_it || !others.is_empty(),
             unasked: Unasked {
-                owners: unasked,
+                owners: Arc::new(unasked),
                 since: now,
             },
         };
@@ -101,29 +102,44 @@ impl Site {
         if granted.stopped || granted.unasked.owners.is_empty() || granted.digest != planned.digest {
             return;
         }
+        let is_unknown = |owner: &Owner| self.claims.may_be_anywhere(owner);
+        let unasked = granted.unasked.clone();
+        if unasked.owners.iter().all(is_unknown) {
+            self.name_unknown(node, &unasked, now);
+            return;
+        }
         let margin = self.usual_margin();
         let left = match begins(report) {
             true => granted.way.from(at, margin),
             false => planned.left(at, margin),
         };
-        let mut unasked = granted.unasked.clone();
         let mut others = self.claims.in_the_way(node, &left);
-        others.retain(|owner| unasked.owners.contains(owner) && !self.claims.may_be_anywhere(owner));
-        unasked.owners.retain(|owner| self.claims.may_be_anywhere(owner));
+        others.retain(|owner| unasked.owners.contains(owner) && !is_unknown(owner));
+        let unknown = unasked.owners.iter().filter(|owner| is_unknown(owner)).cloned();
+        let unasked = Unasked {
+            owners: Arc::new(unknown.collect()),
+            ..unasked
+        };
         let stops = !others.is_empty();
         if stops && report.truth != FlightTruth::Disarmed {
             self.claims.count_as_intruder(node);
         }
-        let is_late = now.since(unasked.since) > HEARD_WITHIN;
         if stops {
             self.waiting.insert(node.clone(), sentence(&Waiting::For(others)));
-        } else if let Some(unknown) = unasked.owners.first().filter(|_| is_late) {
-            let why = format!("flies on, though it is not known where {unknown} is, which could be in its way");
-            self.waiting.insert(node.clone(), why);
+        } else {
+            self.name_unknown(node, &unasked, now);
         }
         if let Some(granted) = self.granted_plans.get_mut(node) {
             granted.stopped = stops;
             granted.unasked = unasked;
+        }
+    }
+
+    fn name_unknown(&mut self, node: &NodeName, unasked: &Unasked, now: Moment) {
+        let is_late = now.since(unasked.since) > HEARD_WITHIN;
+        if let Some(unknown) = unasked.owners.first().filter(|_| is_late) {
+            let why = format!("flies on, though it is not known where {unknown} is, which could be in its way");
+            self.waiting.insert(node.clone(), why);
         }
     }
 }

@@ -48,7 +48,7 @@ struct OwnReturn {
 struct Orders {
     since: Duration,
     last: BTreeMap<usize, Option<OrderNumber>>,
-    /// Those that have got another order since, and were on the ground then, or far from the way.
+    /// Vehicles that have got another order since, and were on the ground then, or far from the way.
     sent: BTreeSet<usize>,
 }
 

@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 pub const HELD: Duration = Duration::from_secs(2 * 3600);
-/// One of so many worlds has it: the last of them.
+/// Number of worlds of which the last has such an order.
 const SHARE: u64 = 40;
 /// Makes its random numbers differ from those of all else in the world.
 const OTHER: u64 = 0x0002_4083;
@@ -32,7 +32,7 @@ const KILLS: Range<f64> = 600.0..2400.0;
 const AWAY: Range<f64> = 0.5..30.0;
 /// For each vehicle of a Mission: one at work, one that relieves it, and one on its way home.
 const AT_ONCE: u64 = 3;
-/// Of the Swarm besides its replicas.
+/// Drones of the Swarm besides its replicas.
 const SURGE: u64 = 1;
 /// Steps from one look to the next while nothing is armed: half a second.
 const UNJUDGED: u32 = 25;
